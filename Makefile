@@ -1,0 +1,47 @@
+# Holdfast. `make help` lists what can be made.
+PORT ?= 8080
+FUZZTIME ?= 4s
+export CGO_ENABLED ?= 1
+
+.PHONY: help run build test check fmt vet lint deps unit fuzz setup bench proof
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+
+run: build ## build and start the gateway on http://127.0.0.1:$(PORT), with the demo where nothing is configured
+	@exec bin/holdfast -addr 127.0.0.1:$(PORT)
+
+build: ## build bin/holdfast
+	@mkdir -p bin
+	@go build -o bin/holdfast ./functions/local
+
+test: check setup unit fuzz ## everything CI runs
+
+check: fmt vet lint deps ## formatting, vet, staticcheck, import rules
+
+fmt:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+
+vet:
+	@go vet ./...
+
+lint:
+	@go tool staticcheck ./...
+
+deps:
+	@go run ./scripts/depcheck
+
+setup: ## install what the tests need (npm packages)
+	@scripts/setup
+
+unit:
+	go test -race -timeout 20m ./...
+
+fuzz: ## every fuzz target for a few seconds
+	@scripts/fuzz $(FUZZTIME)
+
+bench: ## the benchmarks, beside a bare reverse proxy in the same run
+	@scripts/bench
+
+proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost
+	@go run ./scripts/proof
