@@ -1,0 +1,174 @@
+// Package upstream makes one attempt at one deployment: it builds the request,
+// sends it, and says what came of it.
+//
+// Invariants: no redirect is followed; a private address is dialled only where
+// the connection allows it; nothing that a client sent chooses the host; a
+// request that died on a reused connection before any byte of an answer is
+// sent once more on a fresh one, since sockets go stale while a process is
+// frozen; every wait has an end.
+//
+// Concurrency: a Client is shared by all goroutines; a Response belongs to the
+// one that asked.
+//
+// Errors: Do returns a *Failure, whose Kind callers branch on. Neither it nor
+// anything else here carries a URL, a key, or a body.
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+)
+
+// Request is one attempt, complete.
+type Request struct {
+	Method       string
+	URL          *url.URL
+	Header       http.Header // credentials included; not changed
+	Body         []byte      // nil: none
+	AllowPrivate bool
+	FirstByte    time.Duration // until the first byte of the answer's body; 0: no bound
+	Idle         time.Duration // between bytes after it; 0: no bound
+}
+
+// Response is an answer whose body is still to be read.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   io.ReadCloser // reads fail with a *Failure
+}
+
+// Kind is how an attempt ended without a whole answer.
+type Kind uint8
+
+// The kinds of Failure.
+const (
+	Connect   Kind = iota // nothing was sent: the provider cannot have acted
+	Broken                // the connection died after the request was sent
+	Silent                // no byte within the bound
+	Cancelled             // the caller's context ended
+	Expired               // the exchange's deadline came
+	Refused               // the address is private and not allowed
+)
+
+// String returns the kind's name in logs.
+func (k Kind) String() string {
+	return [...]string{"connect", "broken", "silent", "cancelled", "expired", "private_address"}[k]
+}
+
+// Failure is an attempt's end without a whole answer.
+type Failure struct {
+	Kind  Kind
+	cause error
+}
+
+// Error names the kind only: causes of net/http hold URLs.
+func (f *Failure) Error() string { return "upstream: " + f.Kind.String() }
+
+// Unwrap returns the cause, for tests and debug logs that redact it.
+func (f *Failure) Unwrap() error { return f.cause }
+
+// errSilent is the cancellation cause of an attempt whose timer ran out.
+var errSilent = errors.New("no byte in time")
+
+// Client sends attempts.
+type Client struct {
+	kept  [2]*http.Transport // by AllowPrivate
+	fresh [2]*http.Transport // a new connection for every request
+}
+
+// New returns a Client with its own connection pools.
+func New() *Client {
+	return &Client{
+		kept:  [2]*http.Transport{transport(false, true), transport(true, true)},
+		fresh: [2]*http.Transport{transport(false, false), transport(true, false)},
+	}
+}
+
+// Close drops idle connections.
+func (c *Client) Close() {
+	for _, t := range c.kept {
+		t.CloseIdleConnections()
+	}
+}
+
+// Do sends the request and returns once the answer's headers are there. The
+// caller closes the body.
+func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	private := 0
+	if r.AllowPrivate {
+		private = 1
+	}
+	response, reused, err := send(ctx, c.kept[private], r)
+	if err != nil && reused && stale(err) {
+		response, _, err = send(ctx, c.fresh[private], r)
+	}
+	return response, err
+}
+
+// stale reports whether a failure on a reused connection looks like a socket
+// that had died before: only then is the request sent again.
+func stale(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Kind == Broken
+}
+
+// send makes one HTTP exchange and reports whether its connection was reused.
+func send(ctx context.Context, over *http.Transport, r Request) (*Response, bool, error) {
+	attempt, cancel := context.WithCancelCause(ctx)
+	var reused, sent atomic.Bool // the transport's goroutines set them
+	traced := httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{
+		GotConn:      func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
+		WroteHeaders: func() { sent.Store(true) },
+	})
+	request := (&http.Request{
+		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: r.Header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(traced)
+	if r.Body != nil {
+		request.Body = io.NopCloser(bytes.NewReader(r.Body))
+		request.ContentLength = int64(len(r.Body))
+	}
+	watch := newWatch(cancel, r.FirstByte)
+	answer, err := over.RoundTrip(request)
+	if err != nil {
+		watch.stop()
+		failure := &Failure{Kind: kindOf(ctx, attempt, err, sent.Load()), cause: err}
+		cancel(nil)
+		return nil, reused.Load(), failure
+	}
+	return &Response{
+		Status: answer.StatusCode,
+		Header: answer.Header,
+		Body:   &body{from: answer.Body, caller: ctx, attempt: attempt, cancel: cancel, watch: watch, idle: r.Idle},
+	}, reused.Load(), nil
+}
+
+// kindOf names what ended an exchange. The caller's own end outranks all else;
+// then our timers; then what the network said.
+func kindOf(caller, attempt context.Context, err error, sent bool) Kind {
+	switch {
+	case errors.Is(caller.Err(), context.DeadlineExceeded):
+		return Expired
+	case caller.Err() != nil:
+		return Cancelled
+	case errors.Is(context.Cause(attempt), errSilent):
+		return Silent
+	case errors.Is(err, ErrPrivateAddress):
+		return Refused
+	case !sent:
+		return Connect
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return Connect
+	}
+	return Broken
+}
