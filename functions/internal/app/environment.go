@@ -1,0 +1,39 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Environment is what the process reads from its variables. Session detection
+// and provider keys are read by the catalog, since they amount to a document.
+type Environment struct {
+	Config      string     `env:"HOLDFAST_CONFIG"`
+	AdminKey    string     `env:"HOLDFAST_ADMIN_KEY"`
+	Store       string     `env:"HOLDFAST_STORE"`
+	TablePrefix string     `env:"HOLDFAST_TABLE_PREFIX" envDefault:"holdfast-"`
+	LogLevel    slog.Level `env:"HOLDFAST_LOG_LEVEL" envDefault:"INFO"`
+	Secret      string     `env:"HOLDFAST_SECRET"`
+	CORSOrigins []string   `env:"HOLDFAST_CORS_ORIGINS" envDefault:"*"`
+	Region      string     `env:"AWS_REGION"`
+	DynamoDB    string     `env:"AWS_ENDPOINT_URL_DYNAMODB"`
+}
+
+// ReadEnvironment parses variables of the form NAME=value. Its error names the
+// variable and never shows the value.
+func ReadEnvironment(environ []string) (Environment, error) {
+	var e Environment
+	known := make(map[string]string, len(environ))
+	for _, variable := range environ {
+		if name, value, ok := strings.Cut(variable, "="); ok && value != "" {
+			known[name] = value
+		}
+	}
+	if err := env.ParseWithOptions(&e, env.Options{Environment: known}); err != nil {
+		return e, fmt.Errorf("environment: HOLDFAST_LOG_LEVEL takes debug, info, warn or error")
+	}
+	return e, nil
+}

@@ -1,0 +1,27 @@
+package exchange
+
+import (
+	"context"
+
+	"holdfast/affinity/identity"
+	"holdfast/affinity/store"
+	"holdfast/routing/catalog"
+)
+
+// Snapshot is one configuration revision, compiled. It never changes.
+type Snapshot struct {
+	Catalog  *catalog.Catalog
+	Sessions *identity.Resolver
+}
+
+// Configuration gives the snapshot in force.
+type Configuration interface {
+	// Current returns the newest snapshot that this process knows.
+	Current() *Snapshot
+	// Keys returns the records that tell of a newer revision, read in the
+	// exchange's one round trip; none where the document is a file's.
+	Keys() []store.Key
+	// Follow returns the snapshot that the records read by Keys name, loading
+	// it where it is new.
+	Follow(ctx context.Context, read []store.Handle) (*Snapshot, error)
+}

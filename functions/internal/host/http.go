@@ -1,0 +1,63 @@
+// Package host serves one http.Handler where the process happens to run.
+//
+// Invariants: a handler's panic never takes the process down; running
+// exchanges are finished on a stop, bounded by a grace period; what a handler
+// handed to After is done before Serve returns.
+//
+// Concurrency: handlers run concurrently; After is safe for all of them.
+//
+// Errors: Serve returns nil after an orderly stop, and the listener's error
+// otherwise.
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of the net/http host. Bodies and answers have their own, set by those
+// who read and write them.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 120 * time.Second
+	maxHeaderBytes    = 256 << 10
+)
+
+// Server is the net/http host.
+type Server struct {
+	Handler http.Handler
+	After   *After
+	Grace   time.Duration // how long a stop waits for running exchanges
+	Log     *slog.Logger
+}
+
+// Serve accepts on l until ctx ends, then stops accepting, lets running
+// exchanges and their after-response work finish within Grace, and returns.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler:           s.Handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
+	defer cancel()
+	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		s.Log.Warn("exchanges were still running at the end of the grace period", "grace", s.Grace)
+		_ = server.Close() // the listener is closed already; what is left are their connections
+	}
+	s.After.Wait()
+	return nil
+}

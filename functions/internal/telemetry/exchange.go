@@ -1,0 +1,108 @@
+// Package telemetry says what happened: one wide log line an exchange.
+//
+// Invariants: a line holds ids, names, counts and times, never content, keys,
+// or a caller's raw session id; sessions and lanes appear as a short keyed
+// hash, equal within one installation.
+//
+// Concurrency: all functions are safe for use by many goroutines; an Exchange
+// belongs to one request.
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"holdfast/functions/internal/wire"
+)
+
+// Exchange gathers the facts of one client request while it is served.
+type Exchange struct {
+	Start         time.Time
+	RequestID     string
+	KeyID         string
+	UserPath      string
+	Endpoint      string
+	Model         string // as requested, by its configured name
+	Stream        bool
+	Session       string // hashed
+	SessionSource string
+	SessionSignal string // the header's or field's name
+	Lane          string // hashed
+	Affinity      string
+	Degraded      string // why the store was not used
+	Template      string
+	RuleSource    string
+	Deployment    string
+	Connection    string
+	Provider      string
+	UpstreamModel string
+	Status        int
+	ErrorCode     string
+	FirstByte     time.Duration // from Start to the first upstream output
+	Attempts      []Attempt
+	Usage         *wire.Usage
+	Commit        string // what the commit did
+	Cancelled     bool
+	Revision      string // of the configuration
+}
+
+// Attempt is one try at one deployment.
+type Attempt struct {
+	Deployment string `json:"deployment"`
+	Outcome    string `json:"outcome"`
+	Status     int    `json:"status,omitempty"`
+	Millis     int64  `json:"ms"`
+}
+
+// Log writes the exchange's one line.
+func (e *Exchange) Log(ctx context.Context, log *slog.Logger, now time.Time) {
+	if !log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 32)
+	text := func(name, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
+	}
+	text("request_id", e.RequestID)
+	text("key", e.KeyID)
+	text("user_path", e.UserPath)
+	text("endpoint", e.Endpoint)
+	text("model", e.Model)
+	attrs = append(attrs, slog.Bool("stream", e.Stream))
+	text("session", e.Session)
+	text("session_source", e.SessionSource)
+	text("session_signal", e.SessionSignal)
+	text("lane", e.Lane)
+	text("affinity", e.Affinity)
+	text("degraded", e.Degraded)
+	text("template", e.Template)
+	text("rule_source", e.RuleSource)
+	text("deployment", e.Deployment)
+	text("connection", e.Connection)
+	text("provider", e.Provider)
+	text("upstream_model", e.UpstreamModel)
+	text("commit", e.Commit)
+	text("revision", e.Revision)
+	attrs = append(attrs, slog.Int("status", e.Status))
+	text("error_code", e.ErrorCode)
+	if e.Cancelled {
+		attrs = append(attrs, slog.Bool("cancelled", true))
+	}
+	if e.FirstByte > 0 {
+		attrs = append(attrs, slog.Int64("ttfb_ms", e.FirstByte.Milliseconds()))
+	}
+	attrs = append(attrs, slog.Int64("duration_ms", now.Sub(e.Start).Milliseconds()))
+	if len(e.Attempts) > 0 {
+		attrs = append(attrs, slog.Any("attempts", e.Attempts))
+	}
+	if u := e.Usage; u != nil {
+		attrs = append(attrs, slog.Group("usage",
+			slog.Int64("input", u.Input), slog.Int64("cache_read", u.CacheRead),
+			slog.Int64("cache_write_5m", u.CacheWrite5m), slog.Int64("cache_write_1h", u.CacheWrite1h),
+			slog.Int64("output", u.Output), slog.Int64("reasoning", u.Reasoning), slog.Bool("estimated", u.Estimated)))
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "exchange", attrs...)
+}

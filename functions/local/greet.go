@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+
+	"holdfast/functions/internal/app"
+)
+
+// greet prints where the gateway listens and how to try it.
+func greet(out io.Writer, at net.Addr, gateway *app.Gateway) {
+	url := "http://" + at.String()
+	fmt.Fprintf(out, "Holdfast is listening on %s\n", url)
+	key, model := gateway.Caller()
+	if key == "" || model == "" {
+		fmt.Fprintf(out, "OpenAI clients:    base URL %s/v1\nAnthropic clients: base URL %s\n", url, url)
+		return
+	}
+	fmt.Fprintf(out, "key: %s\n\nTry it:\n\n", key)
+	fmt.Fprintf(out, `curl -i %s/v1/chat/completions -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"model":"%s","messages":[{"role":"user","content":"Hello"}]}'`+"\n\n", url, key, model)
+}

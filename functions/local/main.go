@@ -1,0 +1,39 @@
+// Command local runs Holdfast on one machine: the gateway, an embedded store
+// and, where nothing else is configured, simulated provider accounts.
+//
+// It prints where it listens and how to try it on standard output, logs on
+// standard error, and exits 0 on SIGTERM or SIGINT once running exchanges have
+// finished (bounded by 30 s), 1 where it cannot start, 2 on wrong flags.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with everything it touches passed in. It returns the exit code.
+func run(ctx context.Context, args, environ []string, out, errs io.Writer) int {
+	s, err := readSettings(args, environ, errs)
+	if err != nil {
+		return 2 // the flag package has said why
+	}
+	if s.check {
+		return check(s, out)
+	}
+	if err := serve(ctx, s, out, errs); err != nil {
+		fmt.Fprintln(errs, "holdfast:", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"holdfast/affinity/store"
+	"holdfast/affinity/store/bolt"
+	"holdfast/functions/internal/app"
+	"holdfast/functions/internal/host"
+	"holdfast/localstack/accounts"
+	"holdfast/routing/catalog"
+)
+
+// grace is how long a stop waits for running exchanges.
+const grace = 30 * time.Second
+
+// serve runs until ctx ends.
+func serve(ctx context.Context, s settings, out, errs io.Writer) error {
+	log := slog.New(slog.NewJSONHandler(errs, &slog.HandlerOptions{Level: s.environment.LogLevel}))
+	doc, from, problems, err := document(s)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		fmt.Fprintln(errs, p)
+	}
+	if catalog.HasErrors(problems) {
+		return app.ErrInvalidDocument
+	}
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return fmt.Errorf("listen: %w (another address: -addr HOST:PORT, or PORT=9000 make run)", err)
+	}
+	defer listener.Close()
+	records, closeStore, err := openStore(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	urls, closeDemo, err := simulate(s)
+	if err != nil {
+		return err
+	}
+	defer closeDemo()
+
+	gateway, err := app.New(ctx, app.Options{
+		Environment: s.environment, Environ: s.environ, Document: doc, Store: records,
+		FromFile: from == fromFile, CallerKey: from == fromEnvironment,
+		Durable: s.store != "memory", Force: s.force, Demo: urls, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer gateway.Close()
+	greet(out, listener.Addr(), gateway)
+	server := host.Server{Handler: gateway.Handler, After: gateway.After, Grace: grace, Log: log}
+	return server.Serve(ctx, listener)
+}
+
+// openStore opens the store that the settings name.
+func openStore(ctx context.Context, s settings) (store.Store, func(), error) {
+	switch s.store {
+	case "memory":
+		return store.NewMemory(store.MemoryConfig{}), func() {}, nil
+	case "bolt":
+		if err := os.MkdirAll(s.data, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("data directory: %w", err)
+		}
+		b, err := bolt.Open(filepath.Join(s.data, "holdfast.db"), bolt.Config{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return b, func() { _ = b.Close() }, nil
+	case "dynamodb":
+		return app.OpenDynamoDB(ctx, s.environment)
+	}
+	return nil, nil, errors.New("-store takes memory, bolt or dynamodb")
+}
+
+// simulate starts the simulated accounts where the settings want them.
+func simulate(s settings) (map[string]string, func(), error) {
+	if !s.demo {
+		return nil, func() {}, nil
+	}
+	fleet, err := accounts.Start("alpha", "bravo", "charlie")
+	if err != nil {
+		return nil, nil, err
+	}
+	urls := map[string]string{}
+	for _, name := range []string{"alpha", "bravo", "charlie"} {
+		urls[name] = fleet.URL(name) + "/v1"
+	}
+	return urls, fleet.Close, nil
+}
