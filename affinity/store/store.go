@@ -11,12 +11,14 @@
 // acknowledged is durable; a write whose end cannot be told is ErrUnknown and
 // never reported as either success or conflict.
 //
-// Expiry has a granularity of one second: drivers round it up.
+// Expiry has a granularity of one second: drivers round it up (RoundExpiry).
 //
 // Concurrency: every Store is safe for use by many goroutines.
 //
 // Errors: branch on ErrConflict, ErrUnknown, ErrUnavailable, ErrInvalid and
-// ErrFull with errors.Is. A store error is never a miss.
+// ErrFull with errors.Is. A store error is never a miss. A call whose context
+// has already ended does nothing and fails with ErrUnavailable and the
+// context's error, both.
 package store
 
 import (
@@ -29,10 +31,12 @@ import (
 
 // Bounds that every driver enforces with ErrInvalid.
 const (
-	MaxReadKeys = 25        // keys of one Read
-	MaxValue    = 350 << 10 // bytes of one record's value, below DynamoDB's 400 KB item
-	MaxKeyBytes = 1024      // bytes of a partition or a sort
-	MaxPage     = 200       // records of one Query page
+	MaxReadKeys  = 25        // keys of one Read; the same key may come twice
+	MaxValue     = 350 << 10 // bytes of one record's value, below DynamoDB's 400 KB item
+	MaxKeyBytes  = 1024      // bytes of a partition or a sort, in a key and in an index
+	MaxPage      = 200       // records of one Query page
+	MaxDeltas    = 32        // counters of one Add
+	MaxNameBytes = 64        // bytes of a counter's name
 )
 
 // Table names one of the four tables; what each is trusted for is written in
@@ -65,16 +69,22 @@ func (t Table) String() string {
 	return "unknown"
 }
 
-// Key addresses one record. Partition and Sort are opaque to the store; those
-// who build them hash whatever a client chose.
+// Indexed reports whether the table has the secondary index. The ledger alone
+// has one; elsewhere an Index or an indexed Query is ErrInvalid.
+func (t Table) Indexed() bool { return t == Ledger }
+
+// Key addresses one record. Partition and Sort are opaque bytes to the store,
+// never empty and ordered bytewise; those who build them hash whatever a client
+// chose.
 type Key struct {
 	Table     Table
 	Partition string
 	Sort      string
 }
 
-// Index is a record's place in its table's one secondary index. The zero Index
-// keeps the record out of it.
+// Index is a record's place in the one secondary index of a table that has it
+// (Table.Indexed). The zero Index keeps the record out of it; otherwise neither
+// part is empty.
 type Index struct {
 	Partition string
 	Sort      string
@@ -83,7 +93,7 @@ type Index struct {
 // Record is what is kept under a key.
 type Record struct {
 	Value    []byte           // opaque; at most MaxValue bytes
-	Counters map[string]int64 // written by Add only; Swap drops them
+	Counters map[string]int64 // written by Add only; Swap drops those that were there
 	Expires  time.Time        // zero keeps the record for ever
 	Index    Index
 }
@@ -131,7 +141,7 @@ type Query struct {
 	Table     Table
 	Partition string
 	Indexed   bool   // Partition, From and To belong to the secondary index
-	From, To  string // inclusive bounds on the sort key; empty: no bound
+	From, To  string // inclusive bounds on the sort key; empty: no bound; crossed: no records
 	Reverse   bool
 	Cursor    string // opaque, from Page.Cursor of the same query
 	Limit     int    // at most MaxPage; 0: MaxPage
@@ -152,18 +162,27 @@ type Store interface {
 
 	// Swap writes next where the record is still as h saw it: live with the
 	// same revision, or absent (never written, emptied, or expired). It returns
-	// the handle of the new record. On ErrConflict it returns the handle of the
-	// record that stands, read strongly consistent. A write of our own whose
-	// answer was lost counts as success. Counters of next are ignored.
+	// the handle of the new record, which is an absent one where next is already
+	// expired. On ErrConflict it returns the handle of the record that stands,
+	// read strongly consistent, an absent one where there is none. A write of our
+	// own whose answer was lost counts as success; where it may have been applied
+	// and then overwritten by somebody who read it, the outcome is ErrUnknown and
+	// no conflict. Counters of next are ignored.
 	Swap(ctx context.Context, h Handle, next Record) (Handle, error)
 
-	// Add adds the deltas to the record's counters, creating it with the given
-	// expiry where it is absent, and returns the new values. A record that is
-	// live keeps its later expiry. ErrUnknown says that the deltas may or may
-	// not have been added, once or, where the transport resent it, twice.
+	// Add adds the deltas to the record's counters and returns the new values of
+	// the counters named. An absent record is created with nothing but these
+	// counters and the given expiry; a live one keeps its value and its index,
+	// and the later of the two expiries (zero is the latest). The record gets a
+	// new revision, so that a Swap by an earlier handle conflicts instead of
+	// dropping what was added. ErrUnknown says that the deltas may or may not
+	// have been added, once or, where the transport resent it, twice.
 	Add(ctx context.Context, key Key, deltas map[string]int64, expires time.Time) (map[string]int64, error)
 
-	// Query returns one page of live records.
+	// Query returns one page of live records. Going on by the cursor, a record
+	// that was there throughout comes once, whatever else is written meanwhile.
+	// A cursor of another query is ErrInvalid. Records with equal sort keys in
+	// the index come in no particular order. A driver's index may lag behind.
 	Query(ctx context.Context, q Query) (Page, error)
 }
 
