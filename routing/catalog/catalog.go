@@ -59,6 +59,8 @@ type Target struct {
 	IdleTimeout   time.Duration
 	CacheTTL      time.Duration // of a preference on it; never 0
 	Price         *Price        // nil: unknown
+	ListPrice     string        // the date of the list that Price comes from; "" when the document gives it
+	Usage         Usage         // how it counts cached tokens
 
 	Stream, Tools, Images, Documents, JSONSchema bool
 	Context                                      int // tokens; 0: unknown

@@ -15,20 +15,19 @@ import (
 // It is never negative in a valid document.
 type Duration time.Duration
 
-// String is the shortest form that parses back: one number and the largest
-// unit that divides it, as in 90s, 1h, 720h; 0 is "0".
+// String is one number with one unit, and parses back: whole hours as 1h or
+// 720h, from ten minutes on whole minutes, then seconds as in 90s; 0 is "0".
 func (d Duration) String() string {
 	value := time.Duration(d)
-	if value == 0 {
+	switch {
+	case value == 0:
 		return "0"
-	}
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
-		if value%unit.size == 0 {
-			return strconv.FormatInt(int64(value/unit.size), 10) + unit.name
-		}
+	case value%time.Hour == 0:
+		return strconv.FormatInt(int64(value/time.Hour), 10) + "h"
+	case value%time.Minute == 0 && value >= 10*time.Minute:
+		return strconv.FormatInt(int64(value/time.Minute), 10) + "m"
+	case value%time.Second == 0:
+		return strconv.FormatInt(int64(value/time.Second), 10) + "s"
 	}
 	return value.String()
 }

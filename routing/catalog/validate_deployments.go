@@ -1,0 +1,96 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (v *validator) deployments() {
+	seen := map[string]string{}
+	for i := range v.doc.Deployments {
+		d := &v.doc.Deployments[i]
+		path := fmt.Sprintf("deployments[%d]", i)
+		v.id(path+".id", d.ID, anyCharacter, seen)
+		v.name(path+".model", d.Model)
+		if d.UpstreamModel != "" {
+			v.name(path+".upstream_model", d.UpstreamModel)
+		}
+		preset, known := v.deploymentConnection(path, d)
+		v.protocol(path, d, preset, known)
+		if d.Weight != nil {
+			v.number(path+".weight", *d.Weight)
+		}
+		v.limits(path+".limits", d.Limits)
+		v.count(path+".capabilities.context", d.Capabilities.Context)
+		v.timers(path, d)
+		v.price(path+".price", d.Price)
+	}
+}
+
+func (v *validator) deploymentConnection(path string, d *Deployment) (Preset, bool) {
+	c, ok := v.names.connections[d.Connection]
+	switch {
+	case d.Connection == "":
+		v.errorf(path+".connection", "missing; name a connection by its id")
+	case !ok:
+		v.errorf(path+".connection", "no connection %s%s", quoted(d.Connection), didYouMean(d.Connection, slices.Collect(maps.Keys(v.names.connections))))
+	default:
+		return LookupPreset(c.Provider)
+	}
+	return Preset{}, false
+}
+
+func (v *validator) protocol(path string, d *Deployment, preset Preset, known bool) {
+	v.oneOf(path+".protocol", d.Protocol, "", Chat, Responses, Messages)
+	protocol := d.Protocol
+	if known {
+		if protocol == "" {
+			protocol = preset.Protocols[0]
+		} else if !slices.Contains(preset.Protocols, protocol) && v.names.connections[d.Connection].BaseURL == "" {
+			v.warnf(path+".protocol", "%s does not speak %s at its own address, but %s", preset.Provider, protocol, strings.Join(preset.Protocols, ", "))
+		}
+	}
+	for i, endpoint := range d.Endpoints {
+		at := fmt.Sprintf("%s.endpoints[%d]", path, i)
+		v.oneOf(at, endpoint, required, Chat, Responses, Messages, Embeddings, Videos)
+		switch {
+		case slices.Contains(d.Endpoints[:i], endpoint):
+			v.errorf(at, "given twice; keep one")
+		case (endpoint == Embeddings || endpoint == Videos) && protocol == Messages:
+			v.errorf(at, "the messages protocol has no %s; use a chat or responses deployment", endpoint)
+		}
+	}
+}
+
+// timers checks a deployment's waits. Zero stands for the default.
+func (v *validator) timers(path string, d *Deployment) {
+	v.duration(path+".timeout", d.Timeout)
+	v.duration(path+".timeout_json", d.TimeoutJSON)
+	v.duration(path+".idle_timeout", d.IdleTimeout)
+	v.duration(path+".cache_ttl", d.CacheTTL)
+	for _, t := range []struct {
+		name string
+		d    Duration
+	}{{"timeout", d.Timeout}, {"timeout_json", d.TimeoutJSON}} {
+		if time.Duration(t.d) > 15*time.Minute {
+			v.warnf(path+"."+t.name, "longer than 15m, the longest that a function may run")
+		}
+	}
+	if time.Duration(d.IdleTimeout) >= 5*time.Minute {
+		v.warnf(path+".idle_timeout", "clients give up after 5m without an event; stay below that")
+	}
+}
+
+func (v *validator) price(path string, p *Price) {
+	if p == nil {
+		return
+	}
+	v.number(path+".input", p.Input)
+	v.number(path+".cached_input", p.CachedInput)
+	v.number(path+".cache_write", p.CacheWrite)
+	v.number(path+".cache_write_1h", p.CacheWrite1h)
+	v.number(path+".output", p.Output)
+}
