@@ -2,7 +2,7 @@
 // reads and writes them and the stack that creates them both take the names
 // from here, so that they cannot drift apart. It imports nothing.
 //
-// All tables have one shape: a string partition key and a string sort key, an
+// All tables have one shape: a binary partition key and a binary sort key, an
 // opaque value, a revision, counters, and an optional expiry. The ledger alone
 // has a secondary index; it is sparse, so a record without index attributes
 // costs nothing there.
@@ -23,9 +23,10 @@ const (
 // Attributes of every item. Their names are stored with every item and count
 // towards its billed size, so they are short.
 const (
-	PartitionKey  = "pk"  // S, hash key
-	SortKey       = "sk"  // S, range key
+	PartitionKey  = "pk"  // B, hash key: keys are opaque bytes, ordered bytewise
+	SortKey       = "sk"  // B, range key
 	Revision      = "r"   // S, random, marks one write
+	Previous      = "p"   // S, the live revision that this write replaced; absent where there was none
 	Value         = "v"   // B, absent where the value is empty
 	Expiry        = "exp" // N, whole seconds since 1970; absent: kept for ever. The TTL attribute
 	CounterPrefix = "c:"  // N, followed by the counter's name
@@ -34,8 +35,8 @@ const (
 // The secondary index, projecting whole items.
 const (
 	Index          = "by-index"
-	IndexPartition = "ip" // S, hash key of the index
-	IndexSort      = "is" // S, range key of the index
+	IndexPartition = "ip" // B, hash key of the index
+	IndexSort      = "is" // B, range key of the index
 )
 
 // Table describes one table.

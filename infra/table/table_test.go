@@ -31,7 +31,7 @@ func TestNamesAreDistinctAndAccepted(t *testing.T) {
 
 func TestAttributesDoNotMeet(t *testing.T) {
 	attributes := []string{
-		table.PartitionKey, table.SortKey, table.Revision, table.Value, table.Expiry,
+		table.PartitionKey, table.SortKey, table.Revision, table.Previous, table.Value, table.Expiry,
 		table.IndexPartition, table.IndexSort,
 	}
 	seen := map[string]bool{}
