@@ -1,0 +1,57 @@
+package affinity
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Target is where an exchange goes: a deployment and the way it was reached.
+type Target struct {
+	Deployment string        // the deployment's stable id, opaque here
+	Model      string        // the public model that the deployment serves
+	Pool       string        // the model or group through which it was reached
+	Path       []string      // fallback sources walked, in order; empty without fallback
+	TTL        time.Duration // lifetime of the preference; 0: the State's default. Not stored
+}
+
+// same reports whether both would be stored as the same record.
+func (t Target) same(o Target) bool {
+	return t.Deployment == o.Deployment && t.Model == o.Model && t.Pool == o.Pool && slices.Equal(t.Path, o.Path)
+}
+
+// preference is the stored form of a Target. It holds no provider
+// configuration, no session id and no prompt; revision and expiry are the store's.
+type preference struct {
+	Deployment string   `json:"deployment"`
+	Model      string   `json:"model,omitzero"`
+	Pool       string   `json:"pool,omitzero"`
+	Path       []string `json:"path,omitempty"`
+	Endpoint   string   `json:"endpoint,omitzero"` // for those who look at a session's preferences
+}
+
+func encodePreference(t Target, endpoint string) []byte {
+	return encode(preference{t.Deployment, t.Model, t.Pool, t.Path, endpoint})
+}
+
+// decodePreference returns the target of a live record's value. One that cannot
+// be read is none to follow, but its record is still one to compare with: the
+// next claim or commit replaces it.
+func (s *State) decodePreference(value []byte) (Target, bool) {
+	var p preference
+	if err := json.Unmarshal(value, &p); err != nil || p.Deployment == "" {
+		s.log.Warn("affinity: a preference record cannot be read")
+		return Target{}, false
+	}
+	return Target{Deployment: p.Deployment, Model: p.Model, Pool: p.Pool, Path: p.Path}, true
+}
+
+// encode returns the stored form of a record made of strings, numbers and
+// times; equal records are equal bytes. Text that is not UTF-8 is made so rather
+// than refused, so that it cannot fail.
+func encode(record any) []byte {
+	b, _ := json.Marshal(record, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	return b
+}
