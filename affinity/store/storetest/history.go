@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,8 +26,10 @@ func historyCases() []Case {
 
 const (
 	clients      = 8
-	opsPerGroup  = 25 // of one client, on the keys of one group
+	opsPerGroup  = 25 // of one client
 	keysPerGroup = 4
+
+	notApplied = "not applied" // how a call ended that leaves the history
 )
 
 func operations(h Harness) int { return cmp.Or(h.Operations, 10_000) }
@@ -51,83 +50,8 @@ func dice() func() Fault {
 	}
 }
 
-// content is a record as the model sees it. Every Swap writes a value of its
-// own and every Add a counter of its own, so no content comes twice but absent.
-type content struct {
-	live  bool
-	value string
-	n     int64
-	adds  string // "id:times " for each Add that was applied, sorted
-}
-
-func contentOf(h store.Handle) content {
-	rec, live := h.Record()
-	c := content{live: live, value: string(rec.Value), n: rec.Counters["n"]}
-	for _, id := range slices.Sorted(maps.Keys(rec.Counters)) {
-		if id != "n" {
-			c.adds += fmt.Sprintf("%s:%d ", id, rec.Counters[id])
-		}
-	}
-	return c
-}
-
-// times returns how often the Add id shows.
-func (c content) times(id string) int64 {
-	_, rest, found := strings.Cut(" "+c.adds, " "+id+":")
-	var n int64
-	if found {
-		fmt.Sscanf(rest, "%d", &n)
-	}
-	return n
-}
-
-// plus returns the content after the Add id.
-func (c content) plus(id string) content {
-	list := slices.DeleteFunc(strings.Fields(c.adds), func(s string) bool { return strings.HasPrefix(s, id+":") })
-	list = append(list, fmt.Sprintf("%s:%d", id, c.times(id)+1))
-	slices.Sort(list)
-	return content{live: true, value: c.value, n: c.n + 1, adds: strings.Join(list, " ") + " "}
-}
-
-// call is one operation of the history; porcupine gets it as its input.
-type call struct {
-	kind     string // "read", "swap", "add"
-	id       string // of an add; also its counter's name
-	expected content
-	next     content // of a swap
-	end      string  // "ok", "conflict", "unknown"
-	saw      content // what a read or a conflict showed
-	n        int64   // new value after an add
-}
-
-// step says whether a call can happen in a state, and what it leaves.
-func step(state, input, _ any) (bool, any) {
-	s, c := state.(content), input.(call)
-	switch {
-	case c.kind == "read":
-		return s == c.saw, s
-	case c.kind == "swap" && c.end == "conflict":
-		return s == c.saw && s != c.expected, s
-	case c.kind == "swap":
-		return s == c.expected, c.next
-	case c.end == "ok":
-		return c.n == s.n+1, s.plus(c.id)
-	}
-	return true, s.plus(c.id)
-}
-
-// recorder keeps one client's calls on each key.
-type recorder struct {
-	client  int
-	tick    *atomic.Int64
-	history map[int][]porcupine.Operation
-}
-
-func (rec *recorder) note(k int, called int64, c call) {
-	rec.history[k] = append(rec.history[k], porcupine.Operation{ClientId: rec.client, Input: c, Call: called, Return: rec.tick.Add(1)})
-}
-
-// history runs the clients and checks each key's history.
+// history runs the clients on one group of keys after the other and checks
+// each key's history.
 func history(t testing.TB, h Harness, n int, faults func() Fault) {
 	clock := NewClock()
 	open := func() store.Store {
@@ -138,67 +62,96 @@ func history(t testing.TB, h Harness, n int, faults func() Fault) {
 	}
 	r := &rig{TB: t, Store: open(), harness: h, clock: clock, ctx: t.Context()}
 	var tick atomic.Int64
-	each := (n + clients - 1) / clients
-	recorders := make([]*recorder, clients)
+	ends := map[string]int{}
+	for group := range (n + clients*opsPerGroup - 1) / (clients * opsPerGroup) {
+		for k, calls := range r.group(group, &tick, faults != nil) {
+			for _, op := range calls {
+				ends[op.Input.(call).end]++
+			}
+			called := tick.Add(1)
+			last := call{kind: "read", end: "ok", saw: contentOf(r.read(historyKey(group, k)))}
+			check(t, append(calls, porcupine.Operation{Input: last, Call: called, Return: tick.Add(1)}))
+		}
+	}
+	if ends["conflict"] == 0 || faults != nil && ends["unknown"] == 0 {
+		t.Fatalf("the history shows too little: %v", ends)
+	}
+}
+
+func historyKey(group, k int) store.Key {
+	return store.Key{Table: store.Affinity, Partition: numbered("history", group), Sort: numbered("s", k)}
+}
+
+// client is one caller in a group, and what it noted on each key.
+type client struct {
+	*rig
+	group, id int
+	tick      *atomic.Int64
+	random    *rand.Rand
+	held      map[int]store.Handle // newest handle seen, which may be stale
+	calls     [keysPerGroup][]porcupine.Operation
+	faults    bool
+}
+
+// group lets all clients loose on fresh keys and returns the calls on each.
+func (r *rig) group(group int, tick *atomic.Int64, faults bool) [keysPerGroup][]porcupine.Operation {
+	r.Helper()
+	all := make([]*client, clients)
 	errs := race(clients, func(i int) error {
-		recorders[i] = &recorder{i, &tick, map[int][]porcupine.Operation{}}
-		return r.client(recorders[i], each, faults != nil)
+		all[i] = &client{rig: r, group: group, id: i, tick: tick, faults: faults, held: map[int]store.Handle{},
+			random: rand.New(rand.NewPCG(uint64(i), uint64(group)))}
+		return all[i].run()
 	})
 	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	for k := range (each + opsPerGroup - 1) / opsPerGroup * keysPerGroup {
-		var all []porcupine.Operation
-		for _, rec := range recorders {
-			all = append(all, rec.history[k]...)
+	var calls [keysPerGroup][]porcupine.Operation
+	for _, c := range all {
+		for k := range calls {
+			calls[k] = append(calls[k], c.calls[k]...)
 		}
-		called := tick.Add(1)
-		last := call{kind: "read", end: "ok", saw: contentOf(r.read(historyKey(k)))}
-		all = append(all, porcupine.Operation{Input: last, Call: called, Return: tick.Add(1)})
-		check(t, k, all)
 	}
+	return calls
 }
 
-func historyKey(k int) store.Key {
-	return store.Key{Table: store.Affinity, Partition: numbered("history", k), Sort: "s"}
-}
-
-// client makes n calls, a third of them by handles that may be stale. All
-// clients go through the groups of keys at about the same pace.
-func (r *rig) client(rec *recorder, n int, faults bool) error {
-	random := rand.New(rand.NewPCG(uint64(rec.client), 3))
-	held := map[int]store.Handle{}
-	for i := range n {
-		k := i/opsPerGroup*keysPerGroup + random.IntN(keysPerGroup)
-		id := fmt.Sprintf("c%do%d", rec.client, i)
-		called := rec.tick.Add(1)
-		h, read := held[k]
-		var c call
-		var err error
-		switch roll := random.IntN(10); {
-		case !read || roll < 2:
-			c, held[k], err = r.noteRead(k)
-		case roll < 7:
-			next := store.Record{Value: []byte(id), Expires: r.clock.Now().Add(time.Hour)}
-			if roll == 6 && !faults { // what became of a lost delete cannot be seen later
-				next = store.Delete()
-			}
-			c, held[k], err = r.noteSwap(h, next)
-		default:
-			c, err = r.noteAdd(historyKey(k), id)
-		}
+// run makes the client's calls and lets others in between.
+func (c *client) run() error {
+	for i := range opsPerGroup {
+		k := c.random.IntN(keysPerGroup)
+		called := c.tick.Add(1)
+		made, err := c.call(k, fmt.Sprintf("c%do%d", c.id, i))
 		if err != nil {
 			return err
 		}
-		if c.end != "not applied" {
-			rec.note(k, called, c)
+		if made.end != notApplied {
+			c.calls[k] = append(c.calls[k], porcupine.Operation{ClientId: c.id, Input: made, Call: called, Return: c.tick.Add(1)})
 		}
+		runtime.Gosched()
 	}
 	return nil
 }
 
-func (r *rig) noteRead(k int) (call, store.Handle, error) {
-	handles, err := r.Read(r.ctx, historyKey(k))
+// call makes one call at random.
+func (c *client) call(k int, id string) (made call, err error) {
+	h, read := c.held[k]
+	roll := c.random.IntN(10)
+	switch {
+	case !read || roll < 2:
+		made, c.held[k], err = c.noteRead(historyKey(c.group, k))
+		return made, err
+	case roll >= 7:
+		return c.noteAdd(historyKey(c.group, k), id)
+	}
+	next := store.Record{Value: []byte(id), Expires: c.clock.Now().Add(time.Hour)}
+	if roll == 6 && !c.faults { // what became of a lost delete cannot be seen later
+		next = store.Delete()
+	}
+	made, c.held[k], err = c.noteSwap(h, next)
+	return made, err
+}
+
+func (r *rig) noteRead(k store.Key) (call, store.Handle, error) {
+	handles, err := r.Read(r.ctx, k)
 	if err != nil {
 		return call{}, store.Handle{}, err
 	}
@@ -236,72 +189,7 @@ func unhappy(err error) (string, error) {
 		return "unknown", nil
 	}
 	if errors.Is(err, store.ErrUnavailable) {
-		return "not applied", nil
+		return notApplied, nil
 	}
 	return "", err
-}
-
-// check resolves the unknown calls of one key and asks porcupine.
-func check(t testing.TB, k int, all []porcupine.Operation) {
-	t.Helper()
-	resolved := resolve(all)
-	model := porcupine.Model{Init: func() any { return content{} }, Step: step}
-	switch result := porcupine.CheckOperationsTimeout(model, resolved, time.Minute); result {
-	case porcupine.Ok:
-		return
-	case porcupine.Unknown:
-		t.Fatalf("key %d: no verdict on %d calls within a minute", k, len(resolved))
-	default:
-		slices.SortFunc(resolved, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-		var lines strings.Builder
-		for _, op := range resolved {
-			fmt.Fprintf(&lines, "%d..%d client %d %+v\n", op.Call, op.Return, op.ClientId, op.Input)
-		}
-		t.Fatalf("key %d: no order of these %d calls explains what they saw:\n%s", k, len(resolved), lines.String())
-	}
-}
-
-// resolve tells what became of the unknown calls. Nothing is overwritten
-// unread, and the last call of a history reads, so each write that was applied
-// shows in what somebody expected or saw. A write that shows nowhere did not
-// happen and leaves the history; one that shows may have happened at any time
-// after its call, an Add as often as it shows.
-func resolve(all []porcupine.Operation) []porcupine.Operation {
-	values, adds := shown(all)
-	var out []porcupine.Operation
-	for _, op := range all {
-		c := op.Input.(call)
-		times := int64(1)
-		if c.end == "unknown" {
-			op.Return = math.MaxInt64
-			times = adds[c.id]
-			if c.kind == "swap" {
-				times = 0
-				if values[c.next.value] {
-					times = 1
-				}
-			}
-		}
-		for range times {
-			out = append(out, op)
-		}
-	}
-	return out
-}
-
-// shown collects every value, and for each Add the most times, that any call
-// expected or saw.
-func shown(all []porcupine.Operation) (values map[string]bool, adds map[string]int64) {
-	values, adds = map[string]bool{}, map[string]int64{}
-	for _, op := range all {
-		c := op.Input.(call)
-		for _, seen := range []content{c.saw, c.expected} {
-			values[seen.value] = true
-			for _, entry := range strings.Fields(seen.adds) {
-				id, _, _ := strings.Cut(entry, ":")
-				adds[id] = max(adds[id], seen.times(id))
-			}
-		}
-	}
-	return values, adds
 }

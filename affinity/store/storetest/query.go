@@ -26,6 +26,7 @@ func queryCases() []Case {
 		on("query/default page", queryDefault),
 		on("query/runs of expired records", queryExpired),
 		on("query/large records", queryLarge),
+		on("query/cursor after writes before it", queryAfterWriting),
 		on("query/cursor under concurrent writes", queryWhileWriting),
 		on("query/bad cursors", badCursors),
 	}
@@ -178,6 +179,35 @@ func queryLarge(r *rig) {
 	}
 	r.gives(store.Query{Table: store.State, Partition: "p"}, want)
 	r.gives(store.Query{Table: store.State, Partition: "p", Reverse: true, Limit: 5}, reversed(want))
+}
+
+// queryAfterWriting changes what lies before the cursor, and the very record
+// that it points at, between two pages.
+func queryAfterWriting(r *rig) {
+	for _, change := range []func(r *rig, k store.Key){
+		func(r *rig, k store.Key) { r.put(k, store.Delete()) },
+		func(r *rig, k store.Key) { r.put(k, record("rewritten")) },
+		func(r *rig, k store.Key) { k.Sort += "+"; r.put(k, record("inserted")) },
+	} {
+		for at := range 4 {
+			partition := numbered("p", at)
+			all := r.fill(store.State, partition, 8)
+			q := store.Query{Table: store.State, Partition: partition, Limit: 4}
+			first := r.page(q)
+			change(r, store.Key{Table: store.State, Partition: partition, Sort: all[at]})
+			q.Cursor = first.Cursor
+			got := sorts(r.all(q))
+			if at == 3 {
+				got = slices.DeleteFunc(got, func(s string) bool { return s == all[3]+"+" })
+			}
+			if !slices.Equal(got, all[4:]) {
+				r.Fatalf("after a write at %s the next pages show %q, want %q", all[at], got, all[4:])
+			}
+			for _, h := range r.all(store.Query{Table: store.State, Partition: partition}) {
+				r.swap(h, store.Delete())
+			}
+		}
+	}
 }
 
 // queryWhileWriting pages while others insert, delete and rewrite between and
