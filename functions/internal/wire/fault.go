@@ -1,37 +1,155 @@
 package wire
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+
+	"holdfast/functions/internal/wire/jsonedit"
+)
+
+// Bounds on what is kept of a provider's error, in bytes.
+const (
+	maxErrorName    = 128
+	maxErrorMessage = 2048
+	maxErrorNesting = 3 // errors wrapped in errors, as resellers do
+)
 
 // UpstreamError is what a provider said of a failure, bounded and cleaned.
 type UpstreamError struct {
-	Status  int    // HTTP status; 0 where the error came inside a stream
+	Status  int    // HTTP status; inside a stream the provider's numeric code, 0 where it gave none
 	Type    string // the provider's error type or status name
 	Code    string // the provider's error code, numbers as text
 	Param   string
-	Message string // the provider's words
+	Message string // the provider's words; may quote what the client sent
 }
 
 // Error names status, type and code only: a provider's words may quote what
 // the client sent.
 func (e *UpstreamError) Error() string {
-	return "upstream error " + strconv.Itoa(e.Status) + " " + e.Type + " " + e.Code
+	return "upstream error " + strings.TrimRight(strconv.Itoa(e.Status)+" "+e.Type+" "+e.Code, " ")
 }
 
-// Class is what an upstream error means for the attempts that may follow.
-type Class uint8
+// ParseError reads a provider's error body, in whatever of the usual forms it
+// comes: OpenAI's and its imitators', Anthropic's, Google's (a list of one),
+// AWS's, FastAPI's. A body that is no JSON says nothing but its status.
+func ParseError(status int, body []byte) *UpstreamError {
+	return ErrorIn(status, jsonedit.Read(body))
+}
 
-// The classes, most telling first.
-const (
-	ClassOther          Class = iota // a 4xx about the request itself: returned as it is
-	ClassContextWindow               // the prompt is too long for the model
-	ClassContentPolicy               // the provider refused the content
-	ClassExhausted                   // quota or credit is used up, billing is in disorder
-	ClassCredential                  // 401, 402, 403
-	ClassModelUnknown                // the upstream model is not there
-	ClassSignature                   // a thinking block's signature does not hold
-	ClassParentNotFound              // previous_response_id is unknown to the upstream
-	ClassRateLimited                 // 429
-	ClassOverloaded                  // 503, 529, overloaded_error
-	ClassServer                      // other 5xx
-	ClassTimeout                     // 408
-)
+// ErrorIn is ParseError for a value inside a stream's event or a JSON answer.
+func ErrorIn(status int, v jsonedit.Value) *UpstreamError {
+	e := &UpstreamError{Status: status}
+	e.read(v, maxErrorNesting)
+	if e.Status == 0 {
+		if n, err := strconv.Atoi(e.Code); err == nil && n >= 400 && n < 600 {
+			e.Status = n
+		}
+	}
+	return e
+}
+
+// read takes in an error object, or what holds one. Inner errors say more than
+// their wrapping: what they say stands.
+func (e *UpstreamError) read(v jsonedit.Value, depth int) {
+	if v.Kind() == '[' {
+		each := v.Each()
+		each.Next()
+		v = each.Value()
+	}
+	if depth == 0 || v.Kind() != '{' {
+		return
+	}
+	for each := v.Each(); each.Next(); {
+		e.nested(string(each.Name()), each.Value(), depth)
+	}
+	for each := v.Each(); each.Next(); {
+		e.member(string(each.Name()), each.Value())
+	}
+}
+
+// nested follows the members that hold a further error.
+func (e *UpstreamError) nested(name string, v jsonedit.Value, depth int) {
+	switch name {
+	case "error", "innererror", "upstream_error", "metadata":
+		e.read(v, depth-1)
+	case "message", "raw": // an error as JSON inside a string
+		if v.Kind() == '"' && strings.HasPrefix(v.Head(16), "{") {
+			e.read(jsonedit.Read([]byte(v.Head(16<<10))), depth-1)
+		}
+	}
+}
+
+// member takes in one plain member.
+func (e *UpstreamError) member(name string, v jsonedit.Value) {
+	switch name {
+	case "type", "__type", "status":
+		if !v.Is("error") { // the envelope's own type
+			keep(&e.Type, v, maxErrorName)
+		}
+	case "code":
+		keep(&e.Code, v, maxErrorName)
+		if n, ok := v.Int(); ok && e.Code == "" {
+			e.Code = strconv.FormatInt(n, 10)
+		}
+	case "param":
+		keep(&e.Param, v, maxErrorName)
+	case "message", "Message", "detail", "error":
+		keep(&e.Message, v, maxErrorMessage)
+	}
+}
+
+// keep fills what is still empty with a string.
+func keep(into *string, v jsonedit.Value, limit int) {
+	if *into == "" && v.Kind() == '"' {
+		*into = Clean(v.Head(limit), limit)
+	}
+}
+
+// Problem is the error in our words, for a client of another protocol. It
+// names neither provider nor account; of a refusal that is about the request
+// itself it repeats the provider's words without addresses and ids.
+func (e *UpstreamError) Problem() *Problem {
+	switch e.Class() {
+	case ClassContextWindow:
+		return &Problem{Status: 400, Code: "context_length_exceeded", Param: e.Param,
+			Message: "The conversation is longer than the model's context window. Shorten it or use a model with a larger one."}
+	case ClassContentPolicy:
+		return &Problem{Status: 400, Code: "content_policy_violation", Param: e.Param,
+			Message: "The provider's content policy refused the request. Change its content."}
+	case ClassParentNotFound:
+		return Refuse(PreviousResponseNotFound)
+	case ClassCredential:
+		return Refuse(UpstreamCredentials)
+	case ClassRateLimited, ClassExhausted:
+		return Refuse(RateLimited)
+	case ClassOther, ClassSignature:
+		if e.Status >= 400 && e.Status < 500 {
+			return &Problem{Status: e.Status, Code: InvalidRequest, Param: Clean(e.Param, 64), Message: e.words()}
+		}
+	}
+	return Refuse(UpstreamFailed)
+}
+
+// words are the provider's own, without what points at an account.
+func (e *UpstreamError) words() string {
+	if e.Message == "" {
+		return "The provider refused the request. Check its parameters."
+	}
+	fields := strings.Fields(e.Message)
+	for i, word := range fields {
+		bare := strings.Trim(word, "`'\"()[]<>.,;:")
+		if strings.Contains(bare, "://") || hasAccountPrefix(bare) {
+			fields[i] = "[removed]"
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+func hasAccountPrefix(word string) bool {
+	for _, prefix := range [...]string{"org-", "org_", "proj_", "sk-", "key-", "acct_", "arn:", "projects/", "wrkspc_"} {
+		if strings.HasPrefix(word, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -14,6 +14,11 @@
 // Concurrency: values are for one exchange; nothing here is shared.
 package wire
 
+import (
+	"errors"
+	"time"
+)
+
 // Protocol is the wire format that a deployment speaks.
 type Protocol string
 
@@ -82,12 +87,17 @@ type Answer struct {
 	Err      *UpstreamError // with Failed
 }
 
-// Counting is how a provider counts cached tokens.
-type Counting uint8
+// ErrAnswer is an answer that is no whole JSON object: the upstream broke off or
+// sent something else.
+var ErrAnswer = errors.New("wire: the answer is not a JSON object")
 
-// The ways of counting. An answer's own hit and miss fields outrank this.
-const (
-	ByProtocol Counting = iota // chat and responses inside, messages outside
-	Inside                     // cached tokens are part of the prompt's tokens
-	Outside                    // the prompt's tokens exclude cached ones
-)
+// MaxName bounds the ids and model names that are kept of an answer, in bytes.
+const MaxName = 256
+
+// Stamp is what a gateway-made end of a stream is signed with where the
+// upstream has not said it.
+type Stamp struct {
+	RequestID string // of the exchange, as in X-Request-Id
+	Model     string // as the client asked for it
+	At        time.Time
+}

@@ -53,6 +53,21 @@ func (p *Patch) Replace(v Value, with []byte) {
 	p.cuts = append(p.cuts, cut{v.start, v.end, with})
 }
 
+// SetIn gives a member of a nested object of this document a value: in its
+// place where it is there, else after the last one. It does not go together with
+// Prune on the same object.
+func (p *Patch) SetIn(object Value, name string, value []byte) {
+	at, comma := object.start+1, false
+	for each := object.Each(); each.Next(); {
+		if each.Is(name) {
+			p.Replace(each.Value(), value)
+			return
+		}
+		at, comma = each.valueEnd, true
+	}
+	p.cuts = append(p.cuts, cut{at, at, appendMember(nil, comma, name, value)})
+}
+
 // Prune takes out the members or elements of a container of this document for
 // which drop says so, with their commas, and returns how many stay. Edits inside
 // of what is taken out are lost.
@@ -119,16 +134,20 @@ func (p *Patch) insert(cuts []cut, set []bool, comma bool) []cut {
 		if set[i] || t.value == nil {
 			continue
 		}
-		if comma {
-			added = append(added, ',')
-		}
-		added, comma = append(added, Quote(t.name)...), true
-		added = append(append(added, ':'), t.value...)
+		added, comma = appendMember(added, comma, t.name, t.value), true
 	}
 	if added == nil {
 		return cuts
 	}
 	return append(cuts, cut{at, at, added})
+}
+
+func appendMember(dst []byte, comma bool, name string, value []byte) []byte {
+	if comma {
+		dst = append(dst, ',')
+	}
+	dst = append(append(dst, Quote(name)...), ':')
+	return append(dst, value...)
 }
 
 // pruning makes the cuts of one container: a leading run of dropped items goes

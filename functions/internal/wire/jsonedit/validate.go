@@ -56,6 +56,12 @@ func validate(raw []byte) error {
 	return &Error{Reason: Trailing, Offset: d.InputOffset()}
 }
 
+// Valid reports whether a provider's answer is whole: one JSON value and nothing
+// after it. Duplicate names and stray bytes in strings are the provider's affair.
+func Valid(raw []byte) bool {
+	return jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
 // explain turns a decoder's error into one of ours. A value cut short is
 // reported at the end.
 func explain(err error, size int64) *Error {

@@ -87,6 +87,17 @@ func (v Value) Text() string {
 	return string(unquote(v.Bytes()))
 }
 
+// Head returns the beginning of a string's content, from at most limit bytes
+// between its quotes; "" for any other value.
+func (v Value) Head(limit int) string {
+	if v.Len() <= limit {
+		return v.Text()
+	}
+	literal := make([]byte, 0, limit+2)
+	literal = append(append(literal, v.raw[v.start:v.start+1+limit]...), '"')
+	return string(unquote(literal))
+}
+
 // Is reports whether the value is the string text.
 func (v Value) Is(text string) bool {
 	inner, plain := v.inner()

@@ -1,0 +1,22 @@
+// Package responses is the codec of OpenAI Responses: edits of a request's
+// bytes, what the exchange must know of an answer, and errors in this
+// protocol's own form.
+//
+// Invariants: a body is edited, never rebuilt; answers are read, never changed;
+// what is read of an answer is bounded. A stream ends by response.completed,
+// response.incomplete, response.failed or error, and by nothing else.
+//
+// Concurrency: a Stream belongs to one exchange; functions are safe for many
+// goroutines.
+package responses
+
+import "holdfast/functions/internal/wire"
+
+// Rewrite makes the client's body ready for a deployment of this protocol. It
+// changes what e names and strips the gateway's own members; all else stays
+// byte for byte. Usage needs no asking for in this protocol.
+func Rewrite(f *wire.Facts, e wire.Edits) wire.Rewritten {
+	p := f.Edit()
+	e.Common(f, p)
+	return wire.Rewritten{Body: p.Bytes()}
+}
