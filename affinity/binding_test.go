@@ -101,14 +101,25 @@ func TestItemsLeadToTheirTurn(t *testing.T) {
 			t.Errorf("%s: %q, %v", id, got.Output, err)
 		}
 	}
-	if err := w.states[0].Forget(t.Context(), alice, "r1"); err != nil {
-		t.Fatal(err)
-	}
-	o, err := w.states[0].Bound(t.Context(), alice, affinity.Item, "msg_1")
+}
+
+// An item outlives its forgotten response, but leads to no content: not even to
+// that of another response which has taken the place.
+func TestItemsOfAForgottenTurn(t *testing.T) {
+	w := newWorld(1)
+	w.extend(t, 0, "", "r1", nil)
+	publish(t, w, 0, turn{scope: alice, parent: "r1"}, "r2", func(p *affinity.Publication) { p.Items = []string{"msg_2"} })
+	o, err := w.states[0].Bound(t.Context(), alice, affinity.Item, "msg_2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.states[0].Turn(t.Context(), o); !errors.Is(err, affinity.ErrNotFound) {
-		t.Errorf("forgotten content: %v", err)
+	if err := w.states[0].Forget(t.Context(), alice, "r2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"empty", "taken"} {
+		if turn, err := w.states[0].Turn(t.Context(), o); !errors.Is(err, affinity.ErrNotFound) {
+			t.Errorf("%s: %q, %v", step, turn.Output, err)
+		}
+		w.extend(t, 0, "r1", "x2", nil)
 	}
 }

@@ -200,6 +200,12 @@ func TestC8StoreFalse(t *testing.T) {
 	if _, err := w.states[0].Turn(t.Context(), *p.Owner); !errors.Is(err, affinity.ErrNotFound) {
 		t.Errorf("turn: %v", err)
 	}
+	// Nor does an owner lend it the content of another response.
+	stored := w.extend(t, 0, "", "r0", nil)
+	publish(t, w, 0, turn{scope: alice, session: "s"}, "r0b", func(p *affinity.Publication) { p.Turn, p.Owner = nil, stored })
+	if o, err := w.states[0].Owner(t.Context(), alice, "r0b"); err != nil || o.Stored || o.Restorable() {
+		t.Errorf("borrowed: %+v, %v", o, err)
+	}
 	// What continues from it is kept for retrieval, but is not a whole chain.
 	publish(t, w, 0, turn{scope: alice, parent: "r1"}, "r2", func(p *affinity.Publication) { p.Owner.Native = true })
 	o, err := w.states[0].Owner(t.Context(), alice, "r2")

@@ -109,6 +109,22 @@ func TestS12LocalMemory(t *testing.T) {
 	}
 }
 
+// Who lost against a newer record remembers that record, not its own target.
+func TestLocalMemoryFollowsTheWinner(t *testing.T) {
+	w := newWorld(2)
+	r := turn{scope: alice, session: "s"}
+	w.serve(t, 0, r, "a")
+	late := w.plan(t, 0, r)
+	w.serve(t, 1, r, "b")
+	if got := commit(t, late, "a"); got != affinity.Stale {
+		t.Fatal(got)
+	}
+	w.failing(down)
+	if got := w.preferred(t, 0, r); got != "b" {
+		t.Errorf("prefers %q", got)
+	}
+}
+
 // A session that the store no longer knows is not remembered locally either.
 func TestLocalMemoryFollowsExpiry(t *testing.T) {
 	w := newWorld(1)

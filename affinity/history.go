@@ -3,7 +3,6 @@ package affinity
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -65,9 +64,8 @@ func (s *State) Forget(ctx context.Context, scope identity.Scope, responseID str
 	return s.remove(ctx, h, anything)
 }
 
-// forgetTurn deletes the chunks of one turn, the first one last: it holds the
-// slot while the others go. Chunks of another turn that has taken the slot
-// meanwhile stay.
+// forgetTurn deletes the chunks of one turn. Those of another turn that has
+// taken the slot meanwhile stay.
 func (s *State) forgetTurn(ctx context.Context, at place) error {
 	handles, err := s.load(ctx, at.span())
 	if err != nil {
@@ -75,7 +73,7 @@ func (s *State) forgetTurn(ctx context.Context, at place) error {
 	}
 	self := at.link()
 	ours := func(h store.Handle) bool { return holds(h, self) }
-	for _, h := range slices.Backward(handles) {
+	for _, h := range handles {
 		if err := s.remove(ctx, h, ours); err != nil {
 			return err
 		}

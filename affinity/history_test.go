@@ -95,6 +95,21 @@ func TestPublishWritesOneTurn(t *testing.T) {
 	}
 }
 
+// The same response again writes nothing new.
+func TestPublishTwice(t *testing.T) {
+	w := newWorld(1)
+	w.extend(t, 0, "", "r1", nil)
+	w.extend(t, 0, "r1", "r2", nil)
+	before := len(w.dump(t, store.State))
+	o := w.extend(t, 0, "r1", "r2", nil)
+	if after := len(w.dump(t, store.State)); after != before {
+		t.Errorf("%d records, then %d", before, after)
+	}
+	if got := w.chain(t, o); got != "r1 r2" {
+		t.Error(got)
+	}
+}
+
 // Branches: each continuation of one parent has its own past and future.
 func TestBranches(t *testing.T) {
 	w := newWorld(2)
@@ -190,7 +205,11 @@ func TestReusedIds(t *testing.T) {
 		owner affinity.Owner
 		want  []string
 	}{{old, []string{"out r1first", "out r2"}}, {again, []string{"out r1second"}}, {fresh, []string{"out r1second", "out r2"}}} {
+		w.reset()
 		turns, err := w.states[0].History(t.Context(), row.owner)
+		if got := w.counts(); got != "0 read, 0 swap, 1 query" {
+			t.Error(got)
+		}
 		var got []string
 		for _, turn := range turns {
 			got = append(got, string(turn.Output))

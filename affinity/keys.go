@@ -71,6 +71,11 @@ func ownerKey(scope identity.Scope, kind Kind, id string) store.Key {
 	}
 }
 
+// rootPartition holds the turns of every chain that begins with this response.
+func rootPartition(scope identity.Scope, id string) string {
+	return partition(scope, identity.Hash("history", scope.String(), id))
+}
+
 func taskKey(scope identity.Scope, kind Kind, id, sort string) store.Key {
 	return store.Key{
 		Table:     store.State,

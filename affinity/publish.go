@@ -140,7 +140,7 @@ func plot(p Publication) (place, error) {
 	}
 	root := place{
 		Whole: true, Bytes: size, Runs: []run{{Line: rootLine}},
-		Partition: partition(p.Scope, identity.Hash("history", p.Scope.String(), p.ID)),
+		Partition: rootPartition(p.Scope, p.ID),
 	}
 	if p.Parent == nil {
 		return root, nil

@@ -1,6 +1,7 @@
 package affinity_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -155,12 +156,40 @@ func TestTaskIsFinishedOnce(t *testing.T) {
 	}
 }
 
+// between runs something after a store was read and before it is written.
+type between struct {
+	store.Store
+	run func()
+}
+
+func (b *between) Swap(ctx context.Context, h store.Handle, r store.Record) (store.Handle, error) {
+	run := b.run
+	b.run = func() {}
+	run()
+	return b.Store.Swap(ctx, h, r)
+}
+
+// Who finds the mark set between reading and writing does not bill.
+func TestTaskFinishedMeanwhile(t *testing.T) {
+	w := newWorld(1)
+	if err := w.states[0].CreateTask(t.Context(), alice, video(w, "v1")); err != nil {
+		t.Fatal(err)
+	}
+	finish := func(s *affinity.State, want bool) {
+		if first, err := s.FinishTask(t.Context(), alice, affinity.Video, "v1"); first != want || err != nil {
+			t.Errorf("first = %v, %v; want %v", first, err, want)
+		}
+	}
+	slow := &between{Store: w.spy, run: func() { finish(w.states[0], true) }}
+	finish(affinity.New(affinity.Config{Store: slow, Now: w.Now}), false)
+}
+
 func TestTaskRetention(t *testing.T) {
 	for _, row := range []struct {
 		retention, after time.Duration
 		alive            bool
 	}{
-		{0, 167 * time.Hour, true}, {0, 169 * time.Hour, false},
+		{0, 167 * time.Hour, true}, {400 * time.Hour, 200 * time.Hour, true}, {0, 169 * time.Hour, false},
 		{time.Hour, 2 * time.Hour, false}, {affinity.Forever, 10000 * time.Hour, true},
 	} {
 		t.Run(fmt.Sprint(row.retention, " after ", row.after), func(t *testing.T) {
@@ -180,7 +209,7 @@ func TestTaskRetention(t *testing.T) {
 				t.Errorf("finish: %v %v", first, err)
 			}
 			// The mark lives as long as the task: never a second bill.
-			w.Advance(time.Minute)
+			w.Advance(190 * time.Hour)
 			if first, _ := s.FinishTask(ctx, alice, affinity.Video, "v1"); first {
 				t.Error("billed twice")
 			}

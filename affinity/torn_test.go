@@ -137,3 +137,23 @@ func TestForgetFaults(t *testing.T) {
 		}
 	}
 }
+
+// A deletion that was overtaken leaves the turn alone that has taken the place.
+func TestForgetSparesTheNext(t *testing.T) {
+	w := newWorld(1)
+	w.extend(t, 0, "", "r1", nil)
+	w.extend(t, 0, "r1", "r2", nil)
+	var next affinity.Owner
+	slow := &between{Store: w.spy, run: func() {
+		if err := w.states[0].Forget(t.Context(), alice, "r2"); err != nil {
+			t.Error(err)
+		}
+		next = w.extend(t, 0, "r1", "x2", nil)
+	}}
+	if err := affinity.New(affinity.Config{Store: slow, Now: w.Now}).Forget(t.Context(), alice, "r2"); err != nil {
+		t.Error(err)
+	}
+	if got := w.chain(t, next); got != "r1 x2" {
+		t.Error(got)
+	}
+}

@@ -46,12 +46,12 @@ func linkTo(parent link, id string, t Turn) link {
 }
 
 // A stored turn is one or more chunks. Every chunk starts with a format byte and
-// the turn's link; the first goes on with the parent's link and three uvarints:
-// the number of chunks, the bytes of the packed turn, the bytes it unpacks to.
+// the turn's link; the first goes on with the parent's link and two uvarints: the
+// number of chunks, and the bytes that the packed turn unpacks to.
 const (
 	turnFormat  = 1
 	chunkPrefix = 1 + len(link{})
-	headRoom    = chunkPrefix + len(link{}) + 3*binary.MaxVarintLen64
+	headRoom    = chunkPrefix + len(link{}) + 2*binary.MaxVarintLen64
 	chunkData   = store.MaxValue - headRoom
 	maxChunks   = 2 * maxHistory / chunkData // of one turn, incompressible or not
 )
@@ -95,7 +95,6 @@ func (c *codec) chunks(parent, self link, t Turn) [][]byte {
 		if i == 0 {
 			b = append(b, parent[:]...)
 			b = binary.AppendUvarint(b, uint64(n))
-			b = binary.AppendUvarint(b, uint64(len(packed)))
 			b = binary.AppendUvarint(b, uint64(len(raw)))
 		}
 		chunks = append(chunks, append(b, data...))
@@ -105,9 +104,9 @@ func (c *codec) chunks(parent, self link, t Turn) [][]byte {
 
 // head is what the first chunk of a turn says.
 type head struct {
-	self, parent        link
-	chunks, packed, raw uint64
-	data                []byte
+	self, parent link
+	chunks, raw  uint64
+	data         []byte
 }
 
 func parseHead(b []byte) (h head, err error) {
@@ -119,7 +118,7 @@ func parseHead(b []byte) (h head, err error) {
 	}
 	copy(h.parent[:], b)
 	b = b[len(h.parent):]
-	for _, field := range []*uint64{&h.chunks, &h.packed, &h.raw} {
+	for _, field := range []*uint64{&h.chunks, &h.raw} {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
 			return head{}, errTorn
@@ -147,9 +146,6 @@ func (c *codec) unpack(h head, rest [][]byte, budget uint64) (Turn, error) {
 	packed := h.data
 	if len(rest) > 0 {
 		packed = bytes.Join(append([][]byte{h.data}, rest...), nil)
-	}
-	if uint64(len(packed)) != h.packed {
-		return Turn{}, errTorn
 	}
 	raw, err := c.decoder.DecodeAll(packed, make([]byte, 0, h.raw))
 	if err != nil || uint64(len(raw)) != h.raw {
