@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ var ErrInvalidDocument = errors.New("configuration is not valid")
 // Compile turns a document into a snapshot. The environment's session switches
 // override the document.
 func Compile(doc *catalog.Document, revision string, environ []string, s secrets) (*exchange.Snapshot, []catalog.Problem) {
-	problems := catalog.Overlay(doc, environ)
+	doc, problems := catalog.Overlay(doc, environ)
 	compiled, found := catalog.Compile(doc, revision, s.Resolve)
 	problems = append(problems, found...)
 	sessions, err := identity.Compile(rules(doc.Session))
@@ -106,30 +107,49 @@ func (c *Configuration) Follow(ctx context.Context, read []store.Handle) (*excha
 	return c.current.Load(), nil
 }
 
-// Seed makes the file's document the stored revision where the store has none,
-// or in any case when forced, and follows whatever rules afterwards.
-func (c *Configuration) Seed(ctx context.Context, doc *catalog.Document, force bool, now time.Time) error {
+// Start finds out which document rules: the stored revision where the store has
+// one. A file's document becomes the stored revision where there is none, or in
+// any case when forced; one that was built in or discovered never does.
+func (c *Configuration) Start(ctx context.Context, doc *catalog.Document, fromFile, force bool, now time.Time) error {
 	if len(c.Keys()) == 0 {
 		return nil
 	}
 	head, err := c.revisions.head(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("stored configuration: %w", err)
 	}
-	if revisionOf(head) == "" || force {
+	switch {
+	case fromFile && (revisionOf(head) == "" || force):
 		head, err = c.revisions.put(ctx, head, doc.Public(), now)
 		if errors.Is(err, store.ErrConflict) && !force {
 			err = nil // another process seeded first: its revision rules
 		}
-		if err != nil {
-			return err
-		}
+	case revisionOf(head) == "":
+		return nil
+	case fromFile:
+		c.warnIfOther(ctx, revisionOf(head), doc)
+	}
+	if err != nil {
+		return fmt.Errorf("stored configuration: %w", err)
 	}
 	if _, err := c.Follow(ctx, []store.Handle{head}); err != nil {
 		return err
 	}
-	if c.Current() == nil || c.Current().Catalog.Revision() != revisionOf(head) {
-		return fmt.Errorf("%w: the stored revision %s does not compile here; -config-force replaces it by the file", ErrInvalidDocument, revisionOf(head))
+	if c.Current().Catalog.Revision() != revisionOf(head) {
+		return fmt.Errorf("%w: the stored revision %s cannot rule here; -config-force replaces it by the file", ErrInvalidDocument, revisionOf(head))
 	}
 	return nil
+}
+
+// warnIfOther tells an operator whose file is not what rules.
+func (c *Configuration) warnIfOther(ctx context.Context, revision string, doc *catalog.Document) {
+	stored, err := c.revisions.document(ctx, revision)
+	if err != nil {
+		return // Follow reports it
+	}
+	ours, err1 := doc.Public().JSON()
+	theirs, err2 := stored.JSON()
+	if err1 == nil && err2 == nil && !bytes.Equal(ours, theirs) {
+		c.log.Warn("the file differs from the stored configuration, which rules; -config-force replaces it", "revision", revision)
+	}
 }

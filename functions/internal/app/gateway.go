@@ -10,10 +10,12 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/affinity"
@@ -28,9 +30,11 @@ import (
 // Options say what a gateway is made of.
 type Options struct {
 	Environment Environment
-	Environ     []string // NAME=value, for session switches
+	Environ     []string // NAME=value, for session switches and secrets
 	Document    *catalog.Document
-	Stored      bool // the document may become, and give way to, the stored revision
+	FromFile    bool // the document is an operator's: it seeds the store
+	CallerKey   bool // the document has no caller: one is made
+	Durable     bool // the store outlives the process: its revision rules
 	Force       bool // replace the stored revision by the document
 	Store       store.Store
 	Demo        map[string]string // base URLs of the simulated accounts, by name
@@ -44,6 +48,7 @@ type Gateway struct {
 	After         *host.After
 	Configuration *Configuration
 	client        *upstream.Client
+	callerKey     string
 }
 
 // New composes the data plane.
@@ -52,19 +57,23 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		o.Now = time.Now
 	}
 	guarded := store.NewGuard(o.Store, store.GuardConfig{Now: o.Now})
-	references := secrets{lookup: os.LookupEnv}
-	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log}
-	if o.Stored {
-		configuration.revisions.store = guarded
-	}
-	if problems := configuration.Use(o.Document, ""); catalog.HasErrors(problems) {
-		return nil, invalid(problems)
-	}
-	if err := configuration.Seed(ctx, o.Document, o.Force, o.Now()); err != nil {
-		return nil, err
-	}
 	secret, err := installation(ctx, guarded, o.Environment.Secret)
 	if err != nil {
+		return nil, err
+	}
+	doc, callerKey := o.Document, ""
+	if o.CallerKey {
+		doc, callerKey = withCaller(doc, secret)
+	}
+	references := secrets{lookup: lookup(o.Environ), local: doc.LocalSecrets()}
+	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log}
+	if o.Durable {
+		configuration.revisions.store = guarded
+	}
+	if problems := configuration.Use(doc, ""); catalog.HasErrors(problems) {
+		return nil, invalid(problems)
+	}
+	if err := configuration.Start(ctx, doc, o.FromFile, o.Force, o.Now()); err != nil {
 		return nil, err
 	}
 	client, after := upstream.New(), new(host.After)
@@ -84,8 +93,52 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		Handler: httpapi.New(httpapi.Config{
 			Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, Now: o.Now, Log: o.Log,
 		}),
-		After: after, Configuration: configuration, client: client,
+		After: after, Configuration: configuration, client: client, callerKey: callerKey,
 	}, nil
+}
+
+// Caller returns a key and a model to try the gateway with: the demo's, or the
+// key that was made here. Both are "" where the operator has given out keys.
+func (g *Gateway) Caller() (key, model string) {
+	known := g.Configuration.Current().Catalog
+	key = g.callerKey
+	if known.CallerBySHA256(sha256.Sum256([]byte(catalog.DemoKey))) != nil {
+		key = catalog.DemoKey
+	}
+	if public := known.Public(); key != "" && len(public) > 0 {
+		model = public[0].Name
+	}
+	return key, model
+}
+
+// withCaller adds a caller to a document that has none. Its key follows from
+// the installation's secret, so that it stays the same over restarts.
+func withCaller(doc *catalog.Document, secret installationSecret) (*catalog.Document, string) {
+	key := "sk-hf-" + secret.hash("caller key")
+	with := *doc
+	with.Keys = append(slices.Clone(doc.Keys), catalog.Key{ID: "local", Key: key, User: "local"})
+	return &with, key
+}
+
+// lookup returns a function that reads variables given as NAME=value.
+func lookup(environ []string) func(string) (string, bool) {
+	known := make(map[string]string, len(environ))
+	for _, variable := range environ {
+		if name, value, ok := strings.Cut(variable, "="); ok {
+			known[name] = value
+		}
+	}
+	return func(name string) (string, bool) {
+		value, found := known[name]
+		return value, found
+	}
+}
+
+// Check returns what is wrong with a document beyond its own text: what it
+// needs of this process's environment.
+func Check(doc *catalog.Document, environ []string) []catalog.Problem {
+	_, problems := Compile(doc, "", environ, secrets{lookup: lookup(environ), local: doc.LocalSecrets()})
+	return problems
 }
 
 // Close releases connections. Call it after the host has stopped.

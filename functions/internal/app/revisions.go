@@ -74,7 +74,7 @@ func (r revisions) head(ctx context.Context) (store.Handle, error) {
 
 // put stores a document and makes it rule, if head is still what rules.
 func (r revisions) put(ctx context.Context, head store.Handle, doc *catalog.Document, now time.Time) (store.Handle, error) {
-	plain, err := json.Marshal(doc)
+	plain, err := doc.JSON()
 	if err != nil {
 		return head, err
 	}

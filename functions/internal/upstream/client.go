@@ -4,8 +4,8 @@
 // Invariants: no redirect is followed; a private address is dialled only where
 // the connection allows it; nothing that a client sent chooses the host; a
 // request that died on a reused connection before any byte of an answer is
-// sent once more on a fresh one, since sockets go stale while a process is
-// frozen; every wait has an end.
+// told apart, since sockets go stale while a process is frozen; every wait has
+// an end.
 //
 // Concurrency: a Client is shared by all goroutines; a Response belongs to the
 // one that asked.
@@ -34,6 +34,7 @@ type Request struct {
 	Header       http.Header // credentials included; not changed
 	Body         []byte      // nil: none
 	AllowPrivate bool
+	Fresh        bool          // over a new connection
 	FirstByte    time.Duration // until the first byte of the answer's body; 0: no bound
 	Idle         time.Duration // between bytes after it; 0: no bound
 }
@@ -52,6 +53,7 @@ type Kind uint8
 const (
 	Connect   Kind = iota // nothing was sent: the provider cannot have acted
 	Broken                // the connection died after the request was sent
+	Stale                 // a reused connection died before any byte of an answer
 	Silent                // no byte within the bound
 	Cancelled             // the caller's context ended
 	Expired               // the exchange's deadline came
@@ -60,7 +62,7 @@ const (
 
 // String returns the kind's name in logs.
 func (k Kind) String() string {
-	return [...]string{"connect", "broken", "silent", "cancelled", "expired", "private_address"}[k]
+	return [...]string{"connect", "broken", "stale", "silent", "cancelled", "expired", "private_address"}[k]
 }
 
 // Failure is an attempt's end without a whole answer.
@@ -106,22 +108,15 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if r.AllowPrivate {
 		private = 1
 	}
-	response, reused, err := send(ctx, c.kept[private], r)
-	if err != nil && reused && stale(err) {
-		response, _, err = send(ctx, c.fresh[private], r)
+	over := c.kept[private]
+	if r.Fresh {
+		over = c.fresh[private]
 	}
-	return response, err
+	return send(ctx, over, r)
 }
 
-// stale reports whether a failure on a reused connection looks like a socket
-// that had died before: only then is the request sent again.
-func stale(err error) bool {
-	var f *Failure
-	return errors.As(err, &f) && f.Kind == Broken
-}
-
-// send makes one HTTP exchange and reports whether its connection was reused.
-func send(ctx context.Context, over *http.Transport, r Request) (*Response, bool, error) {
+// send makes one HTTP exchange.
+func send(ctx context.Context, over *http.Transport, r Request) (*Response, error) {
 	attempt, cancel := context.WithCancelCause(ctx)
 	var reused, sent atomic.Bool // the transport's goroutines set them
 	traced := httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{
@@ -141,14 +136,17 @@ func send(ctx context.Context, over *http.Transport, r Request) (*Response, bool
 	if err != nil {
 		watch.stop()
 		failure := &Failure{Kind: kindOf(ctx, attempt, err, sent.Load()), cause: err}
+		if failure.Kind == Broken && reused.Load() {
+			failure.Kind = Stale
+		}
 		cancel(nil)
-		return nil, reused.Load(), failure
+		return nil, failure
 	}
 	return &Response{
 		Status: answer.StatusCode,
 		Header: answer.Header,
 		Body:   &body{from: answer.Body, caller: ctx, attempt: attempt, cancel: cancel, watch: watch, idle: r.Idle},
-	}, reused.Load(), nil
+	}, nil
 }
 
 // kindOf names what ended an exchange. The caller's own end outranks all else;

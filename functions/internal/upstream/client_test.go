@@ -95,9 +95,9 @@ func TestRedirectIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestStaleSocketIsResentOnce: the second request meets a connection that the
+// TestStaleSocketIsToldApart: the second request meets a connection that the
 // server has closed without a word, as after a frozen process thaws.
-func TestStaleSocketIsResentOnce(t *testing.T) {
+func TestStaleSocketIsToldApart(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -124,13 +124,16 @@ func TestStaleSocketIsResentOnce(t *testing.T) {
 	}()
 	client := New()
 	defer client.Close()
-	for turn := range 2 {
-		answer, err := client.Do(t.Context(), request(t, "http://"+listener.Addr().String()))
-		if err != nil {
-			t.Fatalf("turn %d: %v", turn, err)
-		}
-		io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
+	r := request(t, "http://"+listener.Addr().String())
+	if err := exhaust(t.Context(), client, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := exhaust(t.Context(), client, r); kind(t, err) != Stale {
+		t.Fatalf("error = %v, want a stale connection", err)
+	}
+	r.Fresh = true
+	if err := exhaust(t.Context(), client, r); err != nil {
+		t.Fatalf("over a fresh connection: %v", err)
 	}
 	if n := connections.Load(); n != 2 {
 		t.Errorf("%d connections, want 2: the first and the fresh one", n)

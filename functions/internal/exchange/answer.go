@@ -1,0 +1,114 @@
+package exchange
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"holdfast/affinity"
+	"holdfast/functions/internal/upstream"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing"
+)
+
+// maxAnswer bounds a JSON answer, in bytes.
+const maxAnswer = 64 << 20
+
+// whole reads a JSON answer to its end and passes it on.
+func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
+	defer answer.Body.Close()
+	body, err := readAnswer(answer)
+	if err != nil {
+		return failed(err)
+	}
+	e.line.FirstByte = e.Now().Sub(e.in.Start)
+	read, err := e.codec.answer(body, counting(e.serving.Target))
+	switch {
+	case err != nil:
+		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
+	case read.Status == wire.Failed:
+		return e.inside(answer.Header, read.Err)
+	case ctx.Err() != nil:
+		return tried{outcome: routing.Outcome{Class: ended(ctx)}}
+	}
+	notice := e.succeed(ctx, read, answer.Status)
+	_ = e.reply.body(body, answer.Status, func(h http.Header) {
+		pass(answer.Header)(h)
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		if notice != "" {
+			h.Set("X-Holdfast-Continuation", "unavailable")
+		}
+	})
+	return tried{outcome: routing.Outcome{Class: routing.Success}, status: answer.Status}
+}
+
+// readAnswer reads a body of the announced size into one buffer.
+func readAnswer(answer *upstream.Response) ([]byte, error) {
+	size, err := strconv.Atoi(answer.Header.Get("Content-Length"))
+	if err != nil || size <= 0 || size > maxAnswer {
+		return io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	}
+	body := make([]byte, size)
+	_, err = io.ReadFull(answer.Body, body)
+	if err == nil {
+		_, _ = answer.Body.Read(make([]byte, 1)) // its end, so that the connection can be used again
+	}
+	return body, err
+}
+
+// soon bounds what is written before the client sees the end of its answer.
+const soon = 2 * time.Second
+
+// succeed books a whole answer: what the client will rely on before it sees the
+// end, the rest afterwards. It returns what to tell the client when a response
+// id could not be made usable.
+func (e *exchange) succeed(ctx context.Context, answer wire.Answer, status int) (notice string) {
+	e.line.Status = status
+	if answer.HasUsage {
+		e.line.Usage = &answer.Usage
+	}
+	if e.attempts.Spilled() {
+		e.plan.Spill()
+	}
+	booked, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
+	defer cancel()
+	if err := e.publish(booked, answer); err != nil {
+		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
+		notice = "x-holdfast-continuation: unavailable"
+	}
+	served := wanted(e.serving)
+	if e.plan.Changes(served) {
+		e.line.Commit = e.commit(booked, served).String()
+		return notice
+	}
+	e.After(ctx, func(ctx context.Context) { e.commit(ctx, served) })
+	return notice
+}
+
+// commit records where the session was served. An error is the store's and
+// never concerns the answer.
+func (e *exchange) commit(ctx context.Context, served affinity.Target) affinity.Commit {
+	done, err := e.plan.Commit(ctx, served)
+	if err != nil {
+		e.Log.WarnContext(ctx, "a preference was not recorded", "request_id", e.in.ID, "error", err)
+	}
+	return done
+}
+
+// publish makes the id of a response usable by whoever reads it.
+func (e *exchange) publish(ctx context.Context, answer wire.Answer) error {
+	if !e.codec.publishes || answer.ID == "" || e.session.ID == "" && e.in.Principal.Scope.IsZero() {
+		return nil
+	}
+	p := e.plan.Publication(answer.ID)
+	t := e.serving.Target
+	p.Owner.Deployment, p.Owner.Connection, p.Owner.BaseURL, p.Owner.Boundary = t.ID, t.Account.ID, t.BaseURL, t.Account.Boundary
+	p.Owner.Native = true
+	p.Retention = affinity.Forever
+	if retention := time.Duration(e.in.Snapshot.Catalog.Affinity().Retention); retention > 0 {
+		p.Retention = retention
+	}
+	return e.Affinity.Publish(ctx, p)
+}

@@ -1,0 +1,184 @@
+package exchange
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"holdfast/affinity/identity"
+	"holdfast/functions/internal/upstream"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing"
+	"holdfast/routing/catalog"
+)
+
+// eventStream is the content type of a stream.
+const eventStream = "text/event-stream"
+
+// call builds one attempt at a target, anew from the client's own bytes. The
+// error is a secret that is not there.
+func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, error) {
+	at, err := e.address(t)
+	if err != nil {
+		return upstream.Request{}, wire.Rewritten{}, err
+	}
+	facts, err := e.body()
+	if err != nil {
+		return upstream.Request{}, wire.Rewritten{}, err
+	}
+	rewritten := e.codec.rewrite(facts, e.edits(t))
+	header := e.header(t)
+	if err := e.authenticate(t, header); err != nil {
+		return upstream.Request{}, wire.Rewritten{}, err
+	}
+	first := t.TimeoutJSON
+	if e.facts.Stream {
+		first = t.Timeout
+	}
+	return upstream.Request{
+		Method: http.MethodPost, URL: at, Header: header, Body: rewritten.Body,
+		AllowPrivate: t.Account.AllowPrivateNetwork || t.Account.Provider == catalog.Simulated,
+		FirstByte:    first, Idle: t.IdleTimeout,
+	}, rewritten, nil
+}
+
+// body is the client's own or, after a refused signature, the repaired one.
+func (e *exchange) body() (*wire.Facts, error) {
+	if !e.step.Repair {
+		return e.facts, nil
+	}
+	if e.repaired == nil {
+		stripped, err := e.codec.repair(e.in.Body)
+		if err != nil {
+			return nil, err
+		}
+		facts, p := wire.Inspect(e.in.Endpoint, stripped)
+		if p != nil {
+			return nil, p
+		}
+		e.repaired = facts
+	}
+	return e.repaired, nil
+}
+
+// address is the URL of the protocol's route at a target. An OpenAI-style base
+// URL ends in /v1, an Anthropic one does not; one that does is not doubled.
+func (e *exchange) address(t *catalog.Target) (*url.URL, error) {
+	base, err := e.BaseURL(t.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	at := *base
+	path := e.codec.path
+	if strings.HasSuffix(strings.TrimSuffix(at.Path, "/"), "/v1") {
+		path = strings.TrimPrefix(path, "/v1")
+	}
+	at.Path = strings.TrimSuffix(at.Path, "/") + path
+	at.RawQuery = e.http.URL.RawQuery
+	return &at, nil
+}
+
+// edits are the changes that the body needs for a target.
+func (e *exchange) edits(t *catalog.Target) wire.Edits {
+	edits := wire.Edits{
+		Model: t.UpstreamModel, Keep: t.Account.Preset.Takes,
+		IncludeUsage: true, Foreign: t.Account.Provider != "anthropic" && t.Account.Provider != catalog.Simulated,
+	}
+	if hint := e.hint(t); hint != "" && t.Account.Preset.Hint.Body != "" {
+		edits.HintField, edits.HintValue = t.Account.Preset.Hint.Body, hint
+	}
+	return edits
+}
+
+// hint is the session's identity as a provider may see it: a keyed hash of
+// scope, session and lane. It is "" where there is no session worth a hint.
+func (e *exchange) hint(t *catalog.Target) string {
+	if !t.Account.Hints || t.Account.Preset.Hint == (catalog.Hint{}) || e.session.ID == "" {
+		return ""
+	}
+	return e.Hash("hint", e.in.Principal.Scope.String(), e.session.ID, e.session.Lane)
+}
+
+// header builds the headers of an attempt. Of the client's own only those pass
+// that belong to the protocol.
+func (e *exchange) header(t *catalog.Target) http.Header {
+	header := make(http.Header, 12)
+	for _, name := range e.codec.passes {
+		if values := e.http.Header[name]; len(values) > 0 {
+			header[name] = values
+		}
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept-Encoding", "identity")
+	header.Set("User-Agent", "holdfast")
+	header.Set("Accept", "application/json")
+	if e.facts.Stream {
+		header.Set("Accept", eventStream)
+	}
+	if name := t.Account.Preset.Hint.Header; name != "" && header.Get(name) == "" {
+		if hint := e.hint(t); hint != "" {
+			header.Set(name, hint)
+		}
+	}
+	for name, value := range t.Account.Headers {
+		header.Set(name, value)
+	}
+	return header
+}
+
+// authenticate adds the connection's credential. Of several keys of one account
+// a session keeps its own.
+func (e *exchange) authenticate(t *catalog.Target, header http.Header) error {
+	if t.Account.AuthType == catalog.AuthNone || len(t.Account.Keys) == 0 {
+		return nil
+	}
+	secret, err := e.Secrets(t.Account.Keys[e.keyOf(t.Account)])
+	if err != nil {
+		return err
+	}
+	switch t.Account.AuthType {
+	case catalog.AuthXAPIKey:
+		header.Set("X-Api-Key", secret)
+	case catalog.AuthAPIKey:
+		header.Set("Api-Key", secret)
+	default:
+		header.Set("Authorization", "Bearer "+secret)
+	}
+	return nil
+}
+
+// keyOf is the index of the key that this attempt uses: of several keys of one
+// account a session keeps its own, wherever it is served.
+func (e *exchange) keyOf(a *catalog.Account) int {
+	if len(a.Keys) == 1 {
+		return 0
+	}
+	order := routing.KeyRotation(e.turns.Load(), len(a.Keys))
+	if a.StickyKeys && e.session.ID != "" && !e.off() {
+		seed := identity.Hash("account key", e.in.Principal.Scope.String(), e.session.ID)
+		order = routing.KeyOrder(seed[:], a.Keys)
+	}
+	return order[e.shift%len(order)]
+}
+
+// passedBack are the provider's response headers that reach the client.
+func passedBack(name string) bool {
+	switch name {
+	case "Content-Type", "Request-Id", "X-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry",
+		"Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Codex-Turn-State", "X-Models-Etag", "X-Reasoning-Included":
+		return true
+	}
+	return strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Anthropic-Ratelimit-") || strings.HasPrefix(name, "X-Codex-")
+}
+
+// pass copies what may pass of a provider's headers. Values with line breaks
+// never get here: the HTTP client refuses them.
+func pass(from http.Header) func(http.Header) {
+	return func(to http.Header) {
+		for name, values := range from {
+			if passedBack(name) {
+				to[name] = values
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package exchange
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"holdfast/affinity"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing"
+)
+
+// headers fills in what every answer past identification says.
+func (e *exchange) headers(h http.Header) {
+	h.Set("X-Holdfast-Request-Id", e.in.ID)
+	if e.session.ID != "" {
+		h.Set("X-Session-Id", e.session.ID)
+		h.Set("X-Holdfast-Session-Source", string(e.session.Source))
+	}
+	if e.plan == nil {
+		return
+	}
+	candidate := e.serving
+	if candidate.Target == nil {
+		candidate = e.planned
+	}
+	var target affinity.Target
+	if candidate.Target != nil {
+		target = wanted(candidate)
+		h.Set("X-Holdfast-Deployment", target.Deployment)
+	}
+	word := string(e.plan.Outcome(target))
+	h.Set("X-Holdfast-Affinity", word)
+	h.Set("X-Holdfast-Attempts", strconv.Itoa(e.attempts.Calls()))
+	e.line.Affinity, e.line.Deployment = word, target.Deployment
+}
+
+// refuse answers with a problem of our own, or ends a stream that has begun
+// with it.
+func (e *exchange) refuse(p *wire.Problem) {
+	e.line.Status, e.line.ErrorCode = p.Status, string(p.Code)
+	e.settle()
+	if e.reply.started() {
+		e.breakOff(p)
+	}
+	body := e.codec.problem(p, e.in.ID)
+	_ = e.reply.body(body, p.Status, func(h http.Header) {
+		h.Set("Content-Type", "application/json")
+		h.Set("X-Holdfast-Error", string(p.Code))
+		if text := p.RetrySeconds(); text != "" {
+			h.Set("Retry-After", text)
+		}
+	})
+}
+
+// settle makes the headers of a failed exchange say what was planned.
+func (e *exchange) settle() {
+	if !e.reply.started() {
+		e.serving = routing.Candidate{}
+	}
+}
+
+// breakOff ends a stream that has begun: the protocol's own error event, then
+// an aborted connection. A clean end would look like success to several
+// clients.
+func (e *exchange) breakOff(p *wire.Problem) {
+	e.line.Status, e.line.ErrorCode = http.StatusOK, string(p.Code)
+	if e.following == nil { // only heartbeats have been sent
+		e.following = e.codec.follow(wire.ByProtocol)
+	}
+	last := e.following.Failure(p, wire.Stamp{RequestID: e.in.ID, Model: e.facts.Model, At: e.Now()})
+	_ = e.reply.send(last, http.StatusOK, nil)
+	panic(http.ErrAbortHandler)
+}
+
+// abort ends an exchange after output, or one whose client has left.
+func (e *exchange) abort(t tried) {
+	if t.outcome.Class == routing.Cancelled {
+		e.line.Cancelled, e.line.Status = true, statusClientLeft
+		panic(http.ErrAbortHandler)
+	}
+	if t.shown { // the provider's own error event was the last that was sent
+		e.line.ErrorCode = string(wire.UpstreamFailed)
+		panic(http.ErrAbortHandler)
+	}
+	p := wire.Refuse(wire.UpstreamFailed)
+	if t.outcome.Class == routing.Expired {
+		p = wire.Refuse(wire.DeadlineExceeded)
+	}
+	e.breakOff(p)
+}
+
+// statusClientLeft is the status in the log of an exchange that nobody waits
+// for any more.
+const statusClientLeft = 499
+
+// pass answers with the provider's own error. A 429 and a 503 always say when
+// to come back: some clients give up at once otherwise.
+func (e *exchange) pass(t tried) {
+	if t.body == nil || e.reply.started() {
+		e.refuse(told(t).After(e.step.RetryAfter))
+		return
+	}
+	e.settle()
+	e.line.Status, e.line.ErrorCode = t.status, orElse(t.fault.Code, t.fault.Type)
+	_ = e.reply.body(e.presentable(t), t.status, func(h http.Header) {
+		pass(t.header)(h)
+		h.Set("X-Holdfast-Error", string(wire.UpstreamFailed))
+		waits := t.status == http.StatusTooManyRequests || t.status == http.StatusServiceUnavailable
+		if h.Get("Retry-After") == "" && (waits || e.step.RetryAfter > 0) {
+			h.Set("Retry-After", strconv.Itoa(int(max(time.Second, e.step.RetryAfter).Round(time.Second)/time.Second)))
+		}
+	})
+}
+
+func orElse(value, other string) string {
+	if value != "" {
+		return value
+	}
+	return other
+}

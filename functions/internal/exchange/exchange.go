@@ -1,0 +1,131 @@
+// Package exchange serves one client request from end to end. It alone sees the
+// whole flow, and reads like it: everything is read once, decided in memory,
+// asked of an upstream, and written once.
+//
+// Invariants: at most one answer reaches the client, and all of it comes from
+// one target; what a client can see is durable before it sees it: a moved
+// preference before the end of the answer, ownership before the id; a failure,
+// a cancellation or a cut stream writes nothing; one store read stands before
+// the first upstream call, and one write more on a session's first turn.
+//
+// Concurrency: an Exchange is shared; what Serve makes belongs to one request,
+// except for its reply, which heartbeats write to as well.
+//
+// Errors: every failure becomes one wire.Problem or the provider's own error
+// body, in the client's protocol. A stream that has begun ends with the
+// protocol's error event and an aborted connection.
+package exchange
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"holdfast/affinity"
+	"holdfast/affinity/identity"
+	"holdfast/affinity/store"
+	"holdfast/functions/internal/auth"
+	"holdfast/functions/internal/telemetry"
+	"holdfast/functions/internal/upstream"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing"
+	"holdfast/routing/catalog"
+)
+
+// Config says what an Exchange works with. All fields are required.
+type Config struct {
+	Configuration Configuration
+	Affinity      *affinity.State
+	Store         store.Store // the same as Affinity's, for cooldowns
+	Upstream      *upstream.Client
+	Secrets       func(reference string) (string, error)
+	BaseURL       func(base string) (*url.URL, error) // where a connection's base URL leads
+	Hash          func(parts ...string) string        // 32 hex digits, keyed: sessions in logs and hints
+	After         func(context.Context, func(context.Context))
+	Now           func() time.Time
+	Log           *slog.Logger
+}
+
+// Exchange serves client requests.
+type Exchange struct {
+	Config
+	codecs map[string]*codec
+	turns  atomic.Uint64 // round-robin plans of this process
+}
+
+// New returns an Exchange.
+func New(c Config) *Exchange { return &Exchange{Config: c, codecs: codecs()} }
+
+// Request is a client's request as the edge hands it over.
+type Request struct {
+	ID        string // of the exchange
+	Endpoint  string
+	Principal auth.Principal
+	Snapshot  *Snapshot
+	Body      []byte
+	Start     time.Time
+}
+
+// maxExchange bounds an exchange where the host sets no deadline.
+const maxExchange = 30 * time.Minute
+
+// exchange is one request on its way.
+type exchange struct {
+	*Exchange
+	in    Request
+	http  *http.Request
+	codec *codec
+	reply *reply
+	line  telemetry.Exchange
+
+	facts    *wire.Facts
+	session  identity.Session
+	pool     *catalog.Pool
+	plan     *affinity.Plan
+	health   health
+	decision routing.Decision
+
+	attempts  routing.Run
+	step      routing.Step
+	planned   routing.Candidate // the first that was to be tried
+	serving   routing.Candidate // tried now, or served
+	shift     int               // keys of the connection that were passed over
+	repaired  *wire.Facts       // of the body whose signatures were refused; nil: not repaired
+	following stream            // the answer that is relayed
+}
+
+// Serve answers one request. It panics with http.ErrAbortHandler where an
+// answer that has begun must not look whole.
+func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
+	ctx, leave := attached(r.Context())
+	defer leave()
+	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.Endpoint]}
+	e.reply = newReply(w, e.codec.beat(), e.headers)
+	e.line = telemetry.Exchange{Start: in.Start, RequestID: in.ID, Endpoint: in.Endpoint, KeyID: in.Principal.Caller.ID, UserPath: in.Principal.Caller.UserPath}
+	defer e.log(ctx)
+	if p := e.prepare(ctx); p != nil {
+		e.refuse(p)
+		return
+	}
+	e.run(ctx)
+}
+
+// attached returns a context that ends when the client leaves or the exchange's
+// time is up. Calling leave detaches it from the client and ends it.
+func attached(request context.Context) (ctx context.Context, leave func()) {
+	deadline, set := request.Deadline()
+	if !set {
+		deadline = time.Now().Add(maxExchange)
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(request), deadline)
+	stop := context.AfterFunc(request, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// log writes the exchange's one line.
+func (e *exchange) log(ctx context.Context) {
+	e.line.Log(ctx, e.Log, e.Now())
+}

@@ -1,0 +1,135 @@
+package exchange
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"holdfast/functions/internal/telemetry"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing"
+)
+
+// tried is what came of one attempt.
+type tried struct {
+	outcome routing.Outcome
+	status  int                 // the provider's HTTP status; 0 where there was none
+	header  http.Header         // the provider's
+	body    []byte              // the provider's error body; nil where there is none to show
+	fault   *wire.UpstreamError // what the provider said
+	shown   bool                // the provider's own error event has reached the client
+}
+
+// run makes the attempts that routing asks for, one after the other, until one
+// of them has answered the client or the client is told why none has.
+func (e *exchange) run(ctx context.Context) {
+	if e.facts.Stream {
+		e.reply.watch()
+		defer e.reply.end()
+	}
+	var made []tried
+	e.attempts, e.step = e.decision.Start(e.Now())
+	e.planned = e.step.Candidate
+	for e.step.Action == routing.Try && !e.fixed() {
+		e.enter(e.step)
+		t := e.attempt(ctx)
+		made = append(made, t)
+		e.step = e.attempts.Next(e.Now(), t.outcome)
+	}
+	if failures := e.attempts.Failures(); len(failures) > 0 {
+		e.After(ctx, func(ctx context.Context) { e.book(ctx, failures) })
+	}
+	e.conclude(made)
+}
+
+// enter takes what the step says as the current attempt's.
+func (e *exchange) enter(step routing.Step) {
+	switch {
+	case step.NextKey:
+		e.shift++
+	case step.Candidate.Target != e.serving.Target:
+		e.shift = 0
+	}
+	e.serving = step.Candidate
+}
+
+// fixed reports whether the next step would leave the target that headers have
+// already named to the client.
+func (e *exchange) fixed() bool {
+	return e.serving.Target != nil && e.step.Candidate.Target != e.serving.Target && e.reply.started()
+}
+
+// attempt waits as long as the step says, makes one attempt, and notes it.
+func (e *exchange) attempt(ctx context.Context) tried {
+	if !pause(ctx, e.step.Wait) {
+		return tried{outcome: routing.Outcome{Class: ended(ctx)}}
+	}
+	begun := e.Now()
+	t := e.try(ctx)
+	e.line.Attempts = append(e.line.Attempts, telemetry.Attempt{
+		Deployment: e.serving.Target.ID, Outcome: t.outcome.Class.String(), Status: t.status,
+		Millis: e.Now().Sub(begun).Milliseconds(),
+	})
+	return t
+}
+
+// pause waits and reports whether the exchange still has time.
+func pause(ctx context.Context, wait time.Duration) bool {
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ended names why an exchange's context is over.
+func ended(ctx context.Context) routing.Class {
+	if context.Cause(ctx) == context.DeadlineExceeded {
+		return routing.Expired
+	}
+	return routing.Cancelled
+}
+
+// try makes one attempt at the current candidate.
+func (e *exchange) try(ctx context.Context) (t tried) {
+	call, rewritten, err := e.call(e.serving.Target)
+	if err != nil {
+		e.Log.ErrorContext(ctx, "an attempt cannot be built", "deployment", e.serving.Target.ID, "error", err)
+		return tried{outcome: routing.Outcome{Class: routing.CredentialRefused}}
+	}
+	defer func() { t.outcome.OtherKey = len(e.serving.Target.Account.Keys) > e.shift+1 }()
+	call.Fresh = e.step.Fresh
+	answer, err := e.Upstream.Do(ctx, call)
+	if err != nil {
+		return failed(err)
+	}
+	switch {
+	case answer.Status != http.StatusOK:
+		return e.rejected(answer)
+	case e.facts.Stream && isStream(answer.Header):
+		return e.relay(ctx, answer, rewritten)
+	}
+	return e.whole(ctx, answer)
+}
+
+// conclude tells the client how a run ended that no attempt has answered.
+func (e *exchange) conclude(made []tried) {
+	switch e.step.Action {
+	case routing.Done:
+		return
+	case routing.Try: // the next target would not be the one named to the client
+		e.refuse(wire.Refuse(wire.UpstreamFailed))
+	case routing.Abort:
+		e.abort(made[len(made)-1])
+	case routing.Refuse:
+		e.refuse(wire.Refuse(wire.Code(e.step.Refusal.Code)).After(e.step.Refusal.RetryAfter))
+	case routing.Relay:
+		e.pass(made[e.step.Relay-1])
+	}
+}

@@ -1,0 +1,157 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"holdfast/functions/internal/upstream"
+	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/sse"
+	"holdfast/routing"
+)
+
+// Bounds of what is held back until the first real output, so that an early
+// failure can still move to another target unseen.
+const (
+	maxHeldEvents = 64
+	maxHeldBytes  = 256 << 10
+)
+
+// relay passes a stream on, byte for byte, and ends it as its protocol does.
+type relay struct {
+	*exchange
+	ctx    context.Context
+	answer *upstream.Response
+	added  bool // the usage chunk was asked for by us: the client is spared it
+	events *sse.Reader
+	held   []byte // whole events that wait to be sent together
+	count  int    // of held events
+	output bool   // there was output: this target is final
+}
+
+// relay follows a streamed answer. Events are sent as soon as the upstream
+// pauses; those that arrive together leave together.
+func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
+	e.following = e.codec.follow(counting(e.serving.Target))
+	r := &relay{exchange: e, ctx: ctx, answer: answer, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0)}
+	whole, t := r.follow()
+	if !whole {
+		answer.Body.Close()
+		return t
+	}
+	e.After(ctx, func(context.Context) { drain(answer.Body) })
+	return t
+}
+
+// follow reads to the answer's end and reports whether it came whole.
+func (r *relay) follow() (whole bool, _ tried) {
+	for {
+		event, err := r.events.Next()
+		if err != nil {
+			return r.stopped(err)
+		}
+		step := r.following.Event(event.Name, event.Data)
+		switch step.Status {
+		case wire.Completed, wire.Incomplete:
+			return r.finish(event.Raw)
+		case wire.Failed:
+			return false, r.fail(event.Raw, step.Err)
+		}
+		if r.added && step.UsageOnly {
+			continue
+		}
+		r.held = append(r.held, event.Raw...)
+		r.count++
+		r.output = r.output || step.Output || r.count > maxHeldEvents || len(r.held) > maxHeldBytes
+		if !r.output || r.events.Buffered() && len(r.held) < maxHeldBytes {
+			continue
+		}
+		if err := r.flush(); err != nil {
+			return false, r.outcome(routing.Cancelled)
+		}
+	}
+}
+
+// flush sends what is held.
+func (r *relay) flush() error {
+	if r.line.FirstByte == 0 {
+		r.line.FirstByte = r.Now().Sub(r.in.Start)
+	}
+	err := r.reply.send(r.held, http.StatusOK, pass(r.answer.Header))
+	r.held, r.count = r.held[:0], 0
+	return err
+}
+
+// finish makes what the client will rely on durable, then lets the terminal
+// event go. A client that leaves right after it has had its answer.
+func (r *relay) finish(terminal []byte) (bool, tried) {
+	if len(r.held) > 0 && r.ahead() {
+		if err := r.flush(); err != nil {
+			return false, r.outcome(routing.Cancelled)
+		}
+	}
+	if r.ctx.Err() != nil {
+		return false, r.outcome(ended(r.ctx))
+	}
+	if notice := r.succeed(r.ctx, r.following.Answer(), r.answer.Status); notice != "" {
+		r.held = sse.AppendComment(r.held, notice)
+	}
+	r.held = append(r.held, terminal...)
+	_ = r.flush()
+	r.reply.end()
+	return true, tried{outcome: routing.Outcome{Class: routing.Success}, status: r.answer.Status}
+}
+
+// ahead reports whether something must be written before the terminal event:
+// then what is held need not wait for the store.
+func (r *relay) ahead() bool {
+	return r.plan.Changes(wanted(r.serving)) || r.codec.publishes
+}
+
+// fail ends an answer that the upstream says has failed. After output its own
+// error event is what the client gets.
+func (r *relay) fail(event []byte, fault *wire.UpstreamError) tried {
+	if !r.output && !r.reply.started() {
+		return r.inside(r.answer.Header, fault)
+	}
+	r.held = append(r.held, event...)
+	_ = r.flush()
+	t := r.outcome(routing.ServerError)
+	t.shown = true
+	return t
+}
+
+// stopped handles the end of the upstream's bytes before a terminal event. Some
+// providers leave it out: then the answer says itself that it is whole.
+func (r *relay) stopped(err error) (bool, tried) {
+	if errors.Is(err, io.EOF) {
+		if end := r.following.End(); end == wire.Completed || end == wire.Incomplete {
+			return r.finish(nil)
+		}
+	}
+	if r.output && len(r.held) > 0 {
+		_ = r.flush()
+	}
+	t := failed(err)
+	t.outcome.Output = r.output
+	return false, t
+}
+
+func (r *relay) outcome(class routing.Class) tried {
+	return tried{outcome: routing.Outcome{Class: class, Output: r.output}, status: r.answer.Status, header: r.answer.Header}
+}
+
+// drainLimit bounds how long the rest of an answer is read so that its
+// connection can be used again.
+const drainLimit = time.Second
+
+// drain reads what follows a terminal event.
+func drain(body io.ReadCloser) {
+	timer := time.AfterFunc(drainLimit, func() { _ = body.Close() })
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxHeldBytes))
+	_ = body.Close()
+}
