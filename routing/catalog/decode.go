@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +13,7 @@ import (
 
 // maxValues bounds how many values one document may hold once its aliases are
 // followed, so that a few lines cannot stand for billions.
-const maxValues = 1_000_000
+const maxValues = 300_000
 
 // decoder reads nodes into Go values by their JSON names and collects what does
 // not fit, with its path, instead of stopping there.
@@ -52,12 +54,13 @@ func (d *decoder) value(node *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// spend reports whether one more value may be read.
+// spend reports whether one more value may be read. Nothing is read any more
+// once there are more problems than will be told.
 func (d *decoder) spend(path string) bool {
 	if d.budget--; d.budget == 0 {
-		d.errorf(path, "the document stands for more than %d values; use fewer aliases", maxValues)
+		d.errorf(path, "the document holds more than %d values once its aliases are followed", maxValues)
 	}
-	return d.budget > 0
+	return d.budget > 0 && len(d.list) <= maxProblems
 }
 
 // tagOf is the short tag of a node: !!str, !!int, !!map and so on.
@@ -90,11 +93,10 @@ func (d *decoder) fields(node *yaml.Node, v reflect.Value, path string) {
 			d.value(e.value, v.Field(i), e.path)
 			continue
 		}
-		names := make([]string, 0, len(known))
-		for name := range known {
-			names = append(names, name)
+		if !d.spend(e.path) {
+			return
 		}
-		d.errorf(e.path, "unknown field%s", didYouMean(e.key, names))
+		d.errorf(e.path, "unknown field%s", didYouMean(e.key, slices.Collect(maps.Keys(known))))
 	}
 }
 
@@ -151,16 +153,22 @@ func (d *decoder) plain(node *yaml.Node, v reflect.Value, path string) {
 		v.SetBool(value)
 	case reflect.Int:
 		var value int
-		if tag != tagInt || node.Decode(&value) != nil {
+		switch {
+		case tag == tagFloat:
+			d.errorf(path, "must be a whole number, in plain digits")
+		case tag != tagInt:
 			d.errorf(path, "must be a whole number, not %s", kindOf(node))
-			return
+		case node.Decode(&value) != nil:
+			d.errorf(path, "is too large a number")
 		}
 		v.SetInt(int64(value))
 	case reflect.Float64:
 		var value float64
-		if tag != tagInt && tag != tagFloat || node.Decode(&value) != nil {
+		switch {
+		case tag != tagInt && tag != tagFloat:
 			d.errorf(path, "must be a number, not %s", kindOf(node))
-			return
+		case node.Decode(&value) != nil:
+			d.errorf(path, "is too large a number")
 		}
 		v.SetFloat(value)
 	}

@@ -7,8 +7,11 @@
 // look-ups; it never changes and is shared by all goroutines. A changed
 // document is another Catalog.
 //
-// The package does no I/O: secrets stay references (env:, ssm:,
-// secretsmanager:) and are resolved by whoever sends a request.
+// The package does no I/O: provider secrets stay references (env:, ssm:,
+// secretsmanager:) and are resolved by whoever sends a request; those of callers
+// are resolved by the function that Compile is given, and only their SHA-256 is
+// kept. What is wrong is never an error value but a list of Problems, complete,
+// in the order of the document; none repeats a secret.
 package catalog
 
 // Document is the whole configuration, field by field as an operator writes it.

@@ -1,6 +1,9 @@
 package catalog
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sessionHeaderProblem is why a header cannot carry a session id, or "". A
 // session id is written to logs and usage records, so a header that carries a
@@ -11,10 +14,10 @@ func sessionHeaderProblem(name string) string {
 		return "missing; name the request header that carries the session id"
 	case !token(name):
 		return "not a valid header name"
-	case credentialHeader(name):
+	case credentialHeader(name) || credentialWord(words(name)):
 		return name + " carries a credential and cannot identify a session; name another header"
-	case connectionHeader(name):
-		return name + " belongs to one connection and cannot identify a session; name another header"
+	case connectionHeader(name) || requestHeader(name):
+		return name + " belongs to one request or connection and cannot identify a session; name another header"
 	}
 	return ""
 }
@@ -50,22 +53,41 @@ func token(name string) bool {
 	return name != "" && len(name) <= maxID
 }
 
-// credentialHeader reports whether a header proves who is calling.
+// credentialHeader reports whether a header proves who is calling. Separators
+// do not matter: X_Api_Key is X-Api-Key.
 func credentialHeader(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
-	switch name {
-	case "x-amz-date", "x-amz-content-sha256", "x-csrf", "dpop":
-		return true
-	}
-	for _, word := range []string{
-		"authorization", "authenticat", "cookie", "api-key", "apikey", "access-key", "subscription-key", "functions-key",
-		"secret", "password", "passwd", "credential", "token", "signature", "x-goog-iap", "client-cert", "-csrf",
-	} {
-		if strings.Contains(name, word) {
+	squeezed := strings.Join(words(name), "")
+	return slices.ContainsFunc([]string{
+		"authoriz", "authentic", "cookie", "apikey", "accesskey", "subscriptionkey", "functionskey", "secret", "passw",
+		"credential", "token", "signature", "bearer", "googiap", "clientcert", "csrf", "xsrf", "dpop", "xamzdate", "xamzcontentsha256",
+	}, func(part string) bool { return strings.Contains(squeezed, part) })
+}
+
+// credentialWord reports whether one of a name's words alone makes it too risky
+// to be written down with every request. A session's key is its name.
+func credentialWord(words []string) bool {
+	for i, word := range words {
+		named := i > 0 && slices.Contains([]string{"session", "conversation", "thread", "affinity"}, words[i-1])
+		if word == "auth" || word == "jwt" || word == "key" && !named {
 			return true
 		}
 	}
 	return false
+}
+
+// requestHeader reports whether a header's value changes with every request,
+// trace or hop, so that every request would be a session of its own.
+func requestHeader(name string) bool {
+	squeezed := strings.Join(words(name), "")
+	return slices.ContainsFunc([]string{"requestid", "correlationid", "trace", "spanid", "idempotency", "forwarded"},
+		func(part string) bool { return strings.Contains(squeezed, part) })
+}
+
+// words splits a lowered name at everything that is neither letter nor digit.
+func words(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
 }
 
 // connectionHeader reports whether a header is about one connection or one

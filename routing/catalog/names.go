@@ -187,7 +187,6 @@ func (v *validator) weights(path string, weights map[string]float64, public stri
 		return // reported where the name stands
 	}
 	pool := v.names.pool(public)
-	open := len(pool) - len(weights)
 	for _, id := range slices.Sorted(maps.Keys(weights)) {
 		at := join(path, id)
 		d, known := v.names.deployments[id]
@@ -198,11 +197,12 @@ func (v *validator) weights(path string, weights map[string]float64, public stri
 			v.errorf(at, "deployment %s serves %s, not %s", quoted(id), quoted(d.Model), quoted(public))
 		}
 		v.number(at, weights[id])
-		if weights[id] > 0 {
-			open++
-		}
 	}
-	if open <= 0 && len(weights) > 0 {
+	open := func(id string) bool {
+		weight, listed := weights[id]
+		return !listed || weight != 0
+	}
+	if len(pool) > 0 && !slices.ContainsFunc(pool, open) {
 		v.warnf(path, "every deployment of %s has weight 0; nothing is left to serve it", quoted(public))
 	}
 }

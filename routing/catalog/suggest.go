@@ -15,7 +15,7 @@ func didYouMean(text string, names []string) string {
 		return ""
 	}
 	slices.Sort(names)
-	best, least := "", max(1, len(text)/3)+1
+	best, least := "", len(text)/3+1
 	for _, name := range names {
 		if len(name) > maxNameInPath {
 			continue
