@@ -51,6 +51,7 @@ func (c *Catalog) addTargets(doc *Document) {
 	}
 }
 
+// newAccount fills in what the preset knows.
 func newAccount(c *Connection) *Account {
 	preset, _ := LookupPreset(c.Provider)
 	a := &Account{
@@ -74,6 +75,8 @@ func newAccount(c *Connection) *Account {
 	return a
 }
 
+// newTarget fills in a deployment's defaults. Capabilities that are not told are
+// assumed.
 func newTarget(d *Deployment, account *Account, ttl time.Duration) *Target {
 	t := &Target{
 		ID: d.ID, Model: d.Model, UpstreamModel: or(d.UpstreamModel, d.Model),
@@ -105,6 +108,7 @@ func newTarget(d *Deployment, account *Account, ttl time.Duration) *Target {
 	return t
 }
 
+// or is value, or otherwise where value was left out.
 func or[T comparable](value, otherwise T) T {
 	var zero T
 	if value == zero {
@@ -153,6 +157,7 @@ func (c *Catalog) addModels(doc *Document) {
 	}
 }
 
+// add keeps positions in step with deployments.
 func (p *Pool) add(target *Target) {
 	p.position[target.ID] = len(p.Deployments)
 	p.Deployments = append(p.Deployments, target)
@@ -174,6 +179,7 @@ func (p *Pool) weigh(table map[string]float64) []float64 {
 	return weights
 }
 
+// addGroups makes a pool of the deployments of each group's members, in turn.
 func (c *Catalog) addGroups(doc *Document) {
 	for i := range doc.Groups {
 		g := &doc.Groups[i]
@@ -211,6 +217,7 @@ func (c *Catalog) addFallbacks(doc *Document) {
 	}
 }
 
+// chain resolves names; aliases lead to their models.
 func (c *Catalog) chain(names []string) []*Pool {
 	chain := make([]*Pool, 0, len(names))
 	for _, name := range names {

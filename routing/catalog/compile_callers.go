@@ -8,6 +8,8 @@ import (
 	"strings"
 )
 
+// addCallers places every key of the document whose secret is known, and tells of
+// the others.
 func (c *Catalog) addCallers(doc *Document, secrets Secrets, found *problems) {
 	for _, o := range doc.Organizations {
 		c.orgs[o.ID] = o
@@ -149,6 +151,7 @@ func narrow(a, b map[string]bool) map[string]bool {
 	return both
 }
 
+// userPath is /organization/team/user without the parts that are empty.
 func userPath(parts ...string) string {
 	var path strings.Builder
 	for _, part := range parts {

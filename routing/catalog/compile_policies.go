@@ -11,6 +11,8 @@ const (
 	DefaultCacheTTL     = 10 * time.Minute // of the response cache
 )
 
+// addPolicies compiles the templates and settles whose rules apply to callers
+// without one.
 func (c *Catalog) addPolicies(doc *Document) {
 	off := !doc.Affinity.Enabled || !doc.Session.Enabled
 	for i := range doc.Templates {
@@ -74,6 +76,7 @@ func (c *Catalog) addSplits(p *Policy, t *Template) {
 	}
 }
 
+// byPool finds the pools that rules are written for, by name or alias.
 func (c *Catalog) byPool(rules map[string]Rule) map[*Pool]Rule {
 	byPool := make(map[*Pool]Rule, len(rules))
 	for name, rule := range rules {

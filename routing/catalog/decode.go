@@ -114,6 +114,8 @@ func (d *decoder) table(node *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
+// sequence reads a list. What cannot be read leaves a zero element, so that the
+// positions of the others stay right.
 func (d *decoder) sequence(node *yaml.Node, v reflect.Value, path string) {
 	if node.Kind != yaml.SequenceNode {
 		d.errorf(path, "must be a list, not %s", kindOf(node))
@@ -193,6 +195,8 @@ func (d *decoder) entries(node *yaml.Node, path string) []entry {
 	return own
 }
 
+// collect gathers the keys of one mapping. Own keys must be unique; a merged one
+// gives way to what is there already.
 func (d *decoder) collect(node *yaml.Node, path string, seen map[string]bool, into *[]entry, merges int) {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(node.Content) && d.budget > 0; i += 2 {

@@ -83,6 +83,7 @@ func presetOf(prefix string) (Preset, bool) {
 	return best, best.Provider != ""
 }
 
+// variableName is how a provider or connection begins the names of its variables.
 func variableName(id string) string { return strings.ToUpper(strings.ReplaceAll(id, "-", "_")) }
 
 // discoverer makes the document.
@@ -100,6 +101,7 @@ type service struct {
 	native []string // protocols that the connection speaks, the default first
 }
 
+// connect makes the connection of one account, or tells what it lacks.
 func (d *discoverer) connect(a account) {
 	c := Connection{ID: a.id, Provider: a.preset.Provider, BaseURL: d.env[a.prefix+"_BASE_URL"]}
 	native := a.preset.Protocols
@@ -136,6 +138,7 @@ func sameProvider(u *url.URL, preset Preset) bool {
 	return why == "" && domain(own.Hostname()) == domain(u.Hostname())
 }
 
+// domain is the last two labels of a host.
 func domain(host string) string {
 	labels := strings.Split(strings.ToLower(host), ".")
 	return strings.Join(labels[max(0, len(labels)-2):], ".")

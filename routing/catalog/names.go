@@ -18,6 +18,7 @@ type names struct {
 	teams       map[string]*Team
 }
 
+// indexNames takes names as they stand; clashes are reported where they stand.
 func indexNames(d *Document) names {
 	n := names{
 		connections: map[string]*Connection{}, deployments: map[string]*Deployment{},
@@ -90,6 +91,8 @@ func (n *names) known() []string {
 	return slices.AppendSeq(all, maps.Keys(n.aliases))
 }
 
+// models checks the entries of models, and that no public name stands for two
+// things.
 func (v *validator) models() {
 	taken := map[string]string{}
 	for _, d := range v.doc.Deployments {

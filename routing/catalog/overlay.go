@@ -95,6 +95,7 @@ func (p *problems) sessionVariable(name string) (number int, transform, ok bool)
 	return number, transform, true
 }
 
+// sessionHeader reports whether a numbered header may be used.
 func (p *problems) sessionHeader(name string, h SessionHeader, before []SessionHeader) bool {
 	switch {
 	case h.Header == "":

@@ -60,6 +60,7 @@ func within(path string, places []string) bool {
 	return false
 }
 
+// encloses reports whether the path inner lies inside outer.
 func encloses(outer, inner string) bool {
 	rest, ok := strings.CutPrefix(inner, outer)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
@@ -129,6 +130,7 @@ func readTree(data []byte) (*yaml.Node, error) {
 	return root, yamlErr
 }
 
+// readYAML reads the one document of a stream.
 func readYAML(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var root, second yaml.Node
@@ -174,6 +176,8 @@ func jsonNode(decoder *jsontext.Decoder, depth int) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: jsonTag(token), Value: token.String()}, nil
 }
 
+// jsonChildren reads names and values, or elements, until the end of their
+// object or array.
 func jsonChildren(decoder *jsontext.Decoder, kind yaml.Kind, end jsontext.Kind, depth int) (*yaml.Node, error) {
 	node := &yaml.Node{Kind: kind}
 	for decoder.PeekKind() != end {

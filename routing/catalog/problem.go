@@ -41,6 +41,7 @@ type problems struct {
 	list []Problem
 }
 
+// add notes one problem, or, once, that there are too many.
 func (p *problems) add(path, message string, warning bool) {
 	switch {
 	case len(p.list) < maxProblems:

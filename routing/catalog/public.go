@@ -75,6 +75,7 @@ type place struct {
 	local  string // the reference that stands for it in public
 }
 
+// literals are the places of a connection where the secret itself stands.
 func literals(c *Connection) []place {
 	var places []place
 	if literal(c.Auth.Key) {
@@ -90,6 +91,7 @@ func literals(c *Connection) []place {
 	return places
 }
 
+// literal reports whether text is a secret itself. A broken reference is none.
 func literal(text string) bool {
 	ref, err := ParseReference(text)
 	return text != "" && err == nil && ref.Literal()

@@ -40,6 +40,7 @@ func ParseReference(text string) (Reference, error) {
 	return ref, ref.check()
 }
 
+// check says what is wrong with a reference.
 func (r Reference) check() error {
 	switch {
 	case r.Name == "" || len(r.Name) > 2048 || !visible(r.Name):

@@ -77,6 +77,7 @@ func (v *validator) atMost(path string, count, most int) {
 	}
 }
 
+// session checks the headers that an operator adds to the registry.
 func (v *validator) session() {
 	seen := map[string]bool{}
 	for i, h := range v.doc.Session.Headers {
@@ -96,6 +97,8 @@ func (v *validator) session() {
 // transforms are what may be done to a session header's value.
 func transforms() []string { return []string{"session-uuid"} }
 
+// affinity checks lifetimes. A preference that lives for no time is no way to
+// switch affinity off, since claims would still be written.
 func (v *validator) affinity() {
 	a := v.doc.Affinity
 	if a.TTL == 0 {
@@ -109,6 +112,7 @@ func (v *validator) affinity() {
 	}
 }
 
+// duration checks what a document made in code may hold; text is never negative.
 func (v *validator) duration(path string, d Duration) {
 	if d < 0 {
 		v.errorf(path, "a duration must not be negative")

@@ -30,6 +30,7 @@ func (v *validator) templates() {
 // maxAttempts bounds the calls that one deployment may cost an exchange.
 const maxAttempts = 20
 
+// attempts checks the numbers of retries and cooling; 0 attempts is the default.
 func (v *validator) attempts(path string, t *Template) {
 	switch n := t.RetryPolicy.MaxAttempts; {
 	case n < 0:
@@ -74,6 +75,8 @@ func (v *validator) rules(path string, rules map[string]Rule, ofGroups bool) {
 	}
 }
 
+// chains checks a template's table of fallbacks. A source that is mapped to an
+// empty list has its fallbacks switched off, which is legal.
 func (v *validator) chains(path string, chains map[string][]string) {
 	seen := map[string]string{}
 	for _, source := range slices.Sorted(maps.Keys(chains)) {
@@ -113,6 +116,7 @@ func (v *validator) template(path, id string) {
 	}
 }
 
+// callers checks organizations, teams and keys.
 func (v *validator) callers() {
 	orgs, teams, keys := map[string]string{}, map[string]string{}, map[string]string{}
 	for i := range v.doc.Organizations {
@@ -167,6 +171,8 @@ func (v *validator) key(path string, k *Key, seen map[string]string) {
 	}
 }
 
+// keySecret checks that there is exactly one way to know the key. The demo's key
+// is no secret, as long as nothing real is behind it.
 func (v *validator) keySecret(path string, k *Key) {
 	ref, err := ParseReference(k.Key)
 	switch {

@@ -49,6 +49,7 @@ func boundaryOf(c *Connection) string {
 	return c.Boundary
 }
 
+// baseURL checks an address that the document gives.
 func (v *validator) baseURL(path string, c *Connection) {
 	if c.BaseURL == "" {
 		return
@@ -114,6 +115,7 @@ func privateHost(host string) bool {
 	return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsUnspecified()
 }
 
+// auth checks that a connection has what its way of proving itself needs.
 func (v *validator) auth(path string, c *Connection, preset Preset) {
 	a := &c.Auth
 	v.oneOf(path+".type", a.Type, "", AuthBearer, AuthXAPIKey, AuthAPIKey, AuthSigV4, AuthNone)
@@ -169,6 +171,8 @@ func (v *validator) secret(path, text string) {
 	}
 }
 
+// fixedHeaders checks headers that go out with every request: none may pass for
+// a credential or disturb the connection, whatever its spelling.
 func (v *validator) fixedHeaders(path string, headers map[string]string) {
 	v.atMost(path, len(headers), maxHeaders)
 	seen := map[string]bool{}

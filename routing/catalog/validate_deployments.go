@@ -30,6 +30,8 @@ func (v *validator) deployments() {
 	}
 }
 
+// deploymentConnection checks the reference and returns what is known of the
+// provider behind it.
 func (v *validator) deploymentConnection(path string, d *Deployment) (Preset, bool) {
 	c, ok := v.names.connections[d.Connection]
 	switch {
@@ -43,6 +45,8 @@ func (v *validator) deploymentConnection(path string, d *Deployment) (Preset, bo
 	return Preset{}, false
 }
 
+// protocol checks the wire format, and that it can serve the endpoints that no
+// bridge leads to.
 func (v *validator) protocol(path string, d *Deployment, preset Preset, known bool) {
 	v.oneOf(path+".protocol", d.Protocol, "", Chat, Responses, Messages)
 	protocol := d.Protocol
