@@ -14,7 +14,8 @@ const (
 )
 
 // Facts are what a client's body says about its exchange. The body stays
-// undecoded behind them and must not change.
+// undecoded behind them and must not change. They belong to one goroutine: what
+// a request needs is found on first asking.
 type Facts struct {
 	Endpoint           string
 	Model              string // as the client wrote it; "" only where the endpoint needs none
@@ -25,7 +26,8 @@ type Facts struct {
 	DisableFallbacks   bool
 	MaxTokens          int64 // 0: not said, or not a positive number
 
-	doc *jsonedit.Document
+	doc   *jsonedit.Document
+	found media
 }
 
 // Inspect checks a body strictly and reads its facts in one pass over the

@@ -41,20 +41,18 @@ type member struct {
 // Parse checks raw and finds its top-level members. The Document keeps raw,
 // which must not change from then on.
 func Parse(raw []byte) (*Document, error) {
-	if err := validate(raw); err != nil {
-		return nil, err
-	}
 	open := skipSpace(raw, 0)
-	if open == len(raw) || raw[open] != '{' {
-		return nil, &Error{Reason: NotObject}
+	switch {
+	case open == len(raw):
+		return nil, &Error{Reason: Empty}
+	case raw[open] != '{':
+		return nil, &Error{Reason: NotObject, Offset: int64(open)}
 	}
 	d := &Document{raw: raw, open: open, members: make([]member, 0, 24)}
-	walk := Cursor{raw: raw, pos: open + 1, end: len(raw), object: true}
-	for walk.Next() {
-		if walk.depth >= MaxDepth {
-			return nil, &Error{Reason: TooDeep, Offset: int64(walk.value)}
-		}
-		d.members = append(d.members, member{walk.Name(), walk.start, walk.value, walk.valueEnd})
+	r := readers.Get().(*reader)
+	defer r.release(len(raw))
+	if err := r.read(d); err != nil {
+		return nil, err
 	}
 	return d, nil
 }

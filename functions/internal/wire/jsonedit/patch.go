@@ -63,7 +63,7 @@ func (p *Patch) SetIn(object Value, name string, value []byte) {
 			p.Replace(each.Value(), value)
 			return
 		}
-		at, comma = each.valueEnd, true
+		at, comma = each.stop(), true
 	}
 	p.cuts = append(p.cuts, cut{at, at, appendMember(nil, comma, name, value)})
 }
@@ -74,7 +74,7 @@ func (p *Patch) SetIn(object Value, name string, value []byte) {
 func (p *Patch) Prune(container Value, drop func(c *Cursor) bool) (kept int) {
 	run := pruning{first: -1}
 	for each := container.Each(); each.Next(); {
-		p.cuts = run.next(p.cuts, each.start, each.valueEnd, drop(&each))
+		p.cuts = run.next(p.cuts, each.start, each.stop(), drop(&each))
 	}
 	p.cuts = run.close(p.cuts)
 	return run.kept

@@ -53,9 +53,9 @@ func (v Value) Given() bool { return v.Exists() && v.Kind() != 'n' }
 func (v Value) Each() Cursor {
 	kind := v.Kind()
 	if kind != '{' && kind != '[' {
-		return Cursor{}
+		return Cursor{ended: true}
 	}
-	return Cursor{raw: v.raw, pos: v.start + 1, end: v.end, object: kind == '{'}
+	return Cursor{raw: v.raw[:v.end], pos: v.start + 1, object: kind == '{'}
 }
 
 // Get returns the named member of an object, following further names into it.

@@ -261,3 +261,10 @@ func (r *Reader) room() {
 	copy(grown, r.buf[:r.end])
 	r.buf = grown
 }
+
+// Buffered reports whether another whole event is likely to be there already,
+// so that Next will return it without waiting for the source.
+func (r *Reader) Buffered() bool {
+	rest := r.buf[r.next:r.end]
+	return bytes.Contains(rest, []byte("\n\n")) || bytes.Contains(rest, []byte("\r\n\r\n"))
+}
