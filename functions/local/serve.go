@@ -74,7 +74,7 @@ func openStore(ctx context.Context, s settings) (store.Store, func(), error) {
 		if err := os.MkdirAll(s.data, 0o700); err != nil {
 			return nil, nil, fmt.Errorf("data directory: %w", err)
 		}
-		b, err := bolt.Open(filepath.Join(s.data, "holdfast.db"), bolt.Config{})
+		b, err := bolt.Open(bolt.Config{Path: filepath.Join(s.data, "holdfast.db")})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,5 +98,5 @@ func simulate(s settings) (map[string]string, func(), error) {
 	for _, name := range []string{"alpha", "bravo", "charlie"} {
 		urls[name] = fleet.URL(name) + "/v1"
 	}
-	return urls, fleet.Close, nil
+	return urls, func() { _ = fleet.Close() }, nil // the process ends with it
 }

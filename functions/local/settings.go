@@ -58,7 +58,8 @@ func readSettings(args, environ []string, errs io.Writer) (settings, error) {
 		}
 	}
 	if !given(flags, "demo") {
-		s.demo = s.file == "" && len(discovered(environ)) == 0
+		found, problems := catalog.Discover(environ)
+		s.demo = s.file == "" && found == nil && len(problems) == 0
 	}
 	return s, nil
 }
@@ -74,15 +75,6 @@ func given(flags *flag.FlagSet, name string) bool {
 	found := false
 	flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
-}
-
-// discovered are the connections that provider keys in the environment make.
-func discovered(environ []string) []catalog.Connection {
-	doc, _ := catalog.Discover(environ)
-	if doc == nil {
-		return nil
-	}
-	return doc.Connections
 }
 
 // origin says where a document came from.
@@ -110,10 +102,10 @@ func document(s settings) (*catalog.Document, origin, []catalog.Problem, error) 
 	if s.demo {
 		return catalog.Demo(), fromDemo, nil, nil
 	}
-	if len(discovered(s.environ)) == 0 {
+	doc, problems := catalog.Discover(s.environ)
+	if doc == nil && len(problems) == 0 {
 		return nil, fromEnvironment, nil, errNothingConfigured
 	}
-	doc, problems := catalog.Discover(s.environ)
 	return doc, fromEnvironment, problems, nil
 }
 

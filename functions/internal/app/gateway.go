@@ -56,7 +56,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	guarded := store.NewGuard(o.Store, store.GuardConfig{Now: o.Now})
+	guarded := o.Store
 	secret, err := installation(ctx, guarded, o.Environment.Secret)
 	if err != nil {
 		return nil, err

@@ -108,6 +108,9 @@ func (e *exchange) header(t *catalog.Target) http.Header {
 			header[name] = values
 		}
 	}
+	if e.codec.version != "" && header.Get("Anthropic-Version") == "" {
+		header.Set("Anthropic-Version", e.codec.version)
+	}
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept-Encoding", "identity")
 	header.Set("User-Agent", "holdfast")

@@ -11,6 +11,7 @@ import (
 // codec is what the flow needs of one protocol.
 type codec struct {
 	path      string   // of its route, for a base URL without /v1 where that is the custom
+	version   string   // that the protocol's upstreams must be told; "": none
 	passes    []string // request headers that are the protocol's own, in canonical form
 	rewrite   func(*wire.Facts, wire.Edits) wire.Rewritten
 	repair    func(body []byte) ([]byte, error) // of a body whose signatures are refused; nil: none
@@ -43,7 +44,7 @@ func codecs() map[string]*codec {
 			problem: responses.ErrorBody, beat: responses.Heartbeat, publishes: true,
 		},
 		wire.EndpointMessages: {
-			path: "/v1/messages", passes: anthropicHeaders(), rewrite: messages.Rewrite, repair: messages.StripThinking,
+			path: "/v1/messages", version: "2023-06-01", passes: anthropicHeaders(), rewrite: messages.Rewrite, repair: messages.StripThinking,
 			answer:  messages.ReadResponse,
 			follow:  func(c wire.Counting) stream { return messages.NewStream(c) },
 			problem: messages.ErrorBody, beat: messages.Heartbeat,

@@ -31,8 +31,19 @@ func (e *exchange) headers(h http.Header) {
 	}
 	word := string(e.plan.Outcome(target))
 	h.Set("X-Holdfast-Affinity", word)
-	h.Set("X-Holdfast-Attempts", strconv.Itoa(e.attempts.Calls()))
-	e.line.Affinity, e.line.Deployment = word, target.Deployment
+	h.Set("X-Holdfast-Attempts", strconv.Itoa(e.made()))
+	e.line.Affinity = word
+	if t := candidate.Target; t != nil {
+		e.line.Deployment, e.line.Connection, e.line.Provider, e.line.UpstreamModel = t.ID, t.Account.ID, t.Account.Provider, t.UpstreamModel
+	}
+}
+
+// made is how many attempts have been made, the one that is answering included.
+func (e *exchange) made() int {
+	if e.step.Action == routing.Try {
+		return e.step.Number
+	}
+	return e.attempts.Calls()
 }
 
 // refuse answers with a problem of our own, or ends a stream that has begun
@@ -105,7 +116,9 @@ func (e *exchange) pass(t tried) {
 	e.line.Status, e.line.ErrorCode = t.status, orElse(t.fault.Code, t.fault.Type)
 	_ = e.reply.body(e.presentable(t), t.status, func(h http.Header) {
 		pass(t.header)(h)
-		h.Set("X-Holdfast-Error", string(wire.UpstreamFailed))
+		if t.outcome.Class != routing.Rejected {
+			h.Set("X-Holdfast-Error", string(wire.UpstreamFailed))
+		}
 		waits := t.status == http.StatusTooManyRequests || t.status == http.StatusServiceUnavailable
 		if h.Get("Retry-After") == "" && (waits || e.step.RetryAfter > 0) {
 			h.Set("Retry-After", strconv.Itoa(int(max(time.Second, e.step.RetryAfter).Round(time.Second)/time.Second)))

@@ -116,6 +116,7 @@ func (g *Gateway) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	for {
+		change := g.output.changed() // taken first: what is written from here on is not missed
 		if url, said := g.output.after("listening on "); said {
 			g.URL = url
 			if answer, err := http.Get(url + "/healthz"); err == nil {
@@ -129,7 +130,7 @@ func (g *Gateway) await() error {
 		case <-ctx.Done():
 			g.Kill()
 			return errors.New("the gateway did not start in time: " + g.Log())
-		case <-g.output.changed():
+		case <-change:
 		}
 	}
 }
