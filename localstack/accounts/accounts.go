@@ -77,6 +77,7 @@ type Config struct {
 	AnswerTokens int    // length of prose in tokens, default 32
 
 	Journal    int  // calls kept, default 1000; negative: none
+	AnySeal    bool // signatures and ciphertext of any origin are taken, to replay recorded conversations
 	TurnState  bool // responses carry x-codex-turn-state, and an echoed one is kept
 	VideoPolls int  // how often a video is asked for until it is done, default 1
 }
@@ -124,7 +125,7 @@ func New(c Config) *Account {
 	a := &Account{
 		config:  c,
 		style:   answer.Style{Fixed: c.Answer, Tokens: c.AnswerTokens},
-		box:     seal.New(c.Name),
+		box:     seal.New(c.Name, c.AnySeal),
 		cache:   prompt.NewCache(c.CacheTTL, c.CacheTokens),
 		videos:  newVideos(c.VideoPolls),
 		journal: newJournal(c.Journal),

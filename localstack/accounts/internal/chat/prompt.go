@@ -119,6 +119,9 @@ func function(raw jsontext.Value) (answer.Tool, bool) {
 
 // choice reads tool_choice: a word, or an object that names a function.
 func choice(raw jsontext.Value) (answer.Force, string) {
+	if emit.Absent(raw) {
+		return answer.Auto, ""
+	}
 	var word string
 	if json.Unmarshal(raw, &word) == nil {
 		switch word {
@@ -142,6 +145,9 @@ func choice(raw jsontext.Value) (answer.Force, string) {
 
 // stops reads one stop sequence or several.
 func stops(raw jsontext.Value) []string {
+	if emit.Absent(raw) {
+		return nil
+	}
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
 		return []string{one}

@@ -39,11 +39,11 @@ func (q *Request) block(b *block, i, j int) *refusal.Refusal {
 			return invalid("messages: text content blocks must be non-empty")
 		}
 	case "thinking":
-		if text, ok := q.box.Open(signatureSeal, b.Signature); !ok || b.Thinking != "" && b.Thinking != text {
+		if !q.box.Accepts(signatureSeal, b.Signature, b.Thinking) {
 			return invalid("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 		}
 	case "redacted_thinking":
-		if _, ok := q.box.Open(redactedSeal, b.Data); !ok {
+		if !q.box.Accepts(redactedSeal, b.Data, "") {
 			return invalid("messages.%d.content.%d: Invalid `data` in `redacted_thinking` block", i, j)
 		}
 	}

@@ -156,7 +156,7 @@ func (q *Request) read() *refusal.Refusal {
 		if m.blocks, ok = blocks(m.Content); !ok {
 			return invalid("messages.%d.content: Input should be a valid list", i)
 		}
-		if len(m.blocks) == 0 && i < len(q.Messages)-1 {
+		if len(m.blocks) == 0 && m.Role != "system" && i < len(q.Messages)-1 {
 			return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 		}
 		for j := range m.blocks {

@@ -131,6 +131,9 @@ func (q *Request) last() (string, bool) {
 
 // choice reads tool_choice: a word, or an object that names a function.
 func choice(raw jsontext.Value) (answer.Force, string) {
+	if emit.Absent(raw) {
+		return answer.Auto, ""
+	}
 	var word string
 	if json.Unmarshal(raw, &word) == nil {
 		switch word {

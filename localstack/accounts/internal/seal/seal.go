@@ -21,10 +21,12 @@ import (
 type Box struct {
 	key  [sha256.Size]byte
 	aead cipher.AEAD
+	any  bool
 }
 
-// New makes the box of the named account.
-func New(account string) *Box {
+// New makes the box of the named account. With any it accepts what anybody has
+// sealed, which recorded conversations need.
+func New(account string, any bool) *Box {
 	key := sha256.Sum256([]byte("simulated account\x00" + account))
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
@@ -34,7 +36,7 @@ func New(account string) *Box {
 	if err != nil {
 		panic(fmt.Sprintf("seal: %v", err))
 	}
-	return &Box{key: key, aead: aead}
+	return &Box{key: key, aead: aead, any: any}
 }
 
 // Seal hides text for one purpose. The nonce is a digest of what is sealed, so
@@ -56,4 +58,14 @@ func (b *Box) Open(purpose, sealed string) (string, bool) {
 	nonce, body := raw[:b.aead.NonceSize()], raw[b.aead.NonceSize():]
 	text, err := b.aead.Open(nil, nonce, body, []byte(purpose))
 	return string(text), err == nil
+}
+
+// Accepts tells whether sealed text is this account's, and is what is shown
+// beside it; nothing shown is fine.
+func (b *Box) Accepts(purpose, sealed, shown string) bool {
+	if b.any {
+		return true
+	}
+	text, ok := b.Open(purpose, sealed)
+	return ok && (shown == "" || shown == text)
 }
