@@ -1,0 +1,170 @@
+package routing
+
+import (
+	"time"
+
+	"holdfast/routing/catalog"
+)
+
+// Code names a refusal to the client.
+type Code string
+
+// The codes of refusals.
+const (
+	EndpointUnsupportedCode  Code = "endpoint_unsupported"
+	CapabilityMissingCode    Code = "capability_missing"
+	GuardrailBlocked         Code = "guardrail_blocked"
+	ModelForbiddenCode       Code = "model_forbidden"
+	ModelNotFound            Code = "model_not_found"
+	ContinuationUnavailable  Code = "continuation_unavailable"
+	BudgetExceeded           Code = "budget_exceeded"
+	DeploymentsCooling       Code = "deployments_cooling"
+	UpstreamCredentials      Code = "upstream_credentials"
+	UpstreamUnknownOutcome   Code = "upstream_unknown_outcome"
+	UpstreamFailed           Code = "upstream_failed"
+	NoEligibleDeployment     Code = "no_eligible_deployment"
+	ConfigurationUnavailable Code = "configuration_unavailable"
+	DeadlineExceeded         Code = "deadline_exceeded"
+)
+
+// Refusal is an answer of our own in place of an upstream's.
+type Refusal struct {
+	Code       Code
+	Status     int
+	RetryAfter time.Duration // at least a second with 429 and 503; 0: none
+}
+
+// soon is the Retry-After of whoever cannot name a better one.
+const soon = time.Second
+
+func refuse(code Code) *Refusal {
+	f := &Refusal{Code: code, Status: status(code)}
+	if f.Status == 429 || f.Status == 503 {
+		f.RetryAfter = soon
+	}
+	return f
+}
+
+// refuseUntil refuses with the time to come back; the zero time is unknown.
+func refuseUntil(code Code, now, reset time.Time) *Refusal {
+	f := refuse(code)
+	f.RetryAfter = max(soon, reset.Sub(now))
+	return f
+}
+
+func status(code Code) int {
+	switch code {
+	case EndpointUnsupportedCode, CapabilityMissingCode, GuardrailBlocked:
+		return 400
+	case ModelForbiddenCode:
+		return 403
+	case ModelNotFound:
+		return 404
+	case ContinuationUnavailable:
+		return 409
+	case BudgetExceeded, DeploymentsCooling:
+		return 429
+	case UpstreamCredentials, UpstreamUnknownOutcome, UpstreamFailed:
+		return 502
+	case DeadlineExceeded:
+		return 504
+	}
+	return 503
+}
+
+// codeOf is the refusal when this reason alone keeps everybody from serving.
+func codeOf(reason Reason) Code {
+	switch reason {
+	case Cooldown, Limit:
+		return DeploymentsCooling
+	case Budget:
+		return BudgetExceeded
+	case Guardrail:
+		return GuardrailBlocked
+	case CapabilityMissing:
+		return CapabilityMissingCode
+	case EndpointUnsupported:
+		return EndpointUnsupportedCode
+	case ModelForbidden:
+		return ModelForbiddenCode
+	}
+	return NoEligibleDeployment
+}
+
+// nobody says why none of the pools has anybody who may serve. Who only waits
+// decides first: 429 with the earliest reset. Then the configuration, where it
+// rules out everybody who is switched on; else 503.
+func (d *Decision) nobody(now time.Time, pools []*catalog.Pool) *Refusal {
+	if reset, waits := d.waiting(now, pools); waits {
+		return refuseUntil(DeploymentsCooling, now, reset)
+	}
+	var decides Reason
+	for _, pool := range pools {
+		for v := range d.verdicts(now, pool) {
+			switch v.reason {
+			case Deleted, Disabled, ZeroWeight, ChainRemoved: // switched off: nothing to learn
+			case EndpointUnsupported, CapabilityMissing, ModelForbidden, Budget, Guardrail:
+				if precedence(v.reason) > precedence(decides) {
+					decides = v.reason
+				}
+			default:
+				return refuse(NoEligibleDeployment)
+			}
+		}
+	}
+	return refuse(codeOf(decides))
+}
+
+// precedence tells which of several reasons the client can do most about.
+func precedence(reason Reason) int {
+	for i, r := range [...]Reason{ModelForbidden, EndpointUnsupported, CapabilityMissing, Guardrail, Budget} {
+		if r == reason {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// verdicts yields what eligibility says of each deployment of a pool.
+func (d *Decision) verdicts(now time.Time, pool *catalog.Pool) func(yield func(verdict) bool) {
+	return func(yield func(verdict) bool) {
+		weights := d.policy.Split(pool).Weights
+		for i, target := range pool.Deployments {
+			if !yield(d.eligible(now, question{target: target, pool: pool, weight: weights[i]})) {
+				return
+			}
+		}
+	}
+}
+
+// waiting returns the earliest reset of all who only wait, the zero time where
+// one of them may be free at any moment, and whether anybody waits.
+func (d *Decision) waiting(now time.Time, pools []*catalog.Pool) (earliest time.Time, waits bool) {
+	for _, pool := range pools {
+		for v := range d.verdicts(now, pool) {
+			if !v.reason.transient() {
+				continue
+			}
+			if !waits || v.reset.Before(earliest) {
+				earliest = v.reset
+			}
+			waits = true
+		}
+	}
+	return earliest, waits
+}
+
+// oversize reports whether the request's length is what rules out a pool.
+func (d *Decision) oversize(now time.Time, pool *catalog.Pool) bool {
+	found := false
+	for v := range d.verdicts(now, pool) {
+		switch {
+		case v.size:
+			found = true
+		case v.reason == Disabled || v.reason == ZeroWeight: // switched off
+		default:
+			return false
+		}
+	}
+	return found
+}
