@@ -150,16 +150,18 @@ func (o *opening) plain(raw []byte, m object) bool {
 	return !d.bad && o.sum(sum, mediaType)
 }
 
-// blocks writes the hash of a document that is made of blocks, as if they were a
-// turn of their own.
+// blocks writes the hash of a document that is made of blocks, as if they were
+// an opening of their own: one user turn.
 func (o *opening) blocks(content []byte) bool {
 	if o.nested {
 		return false
 	}
 	inner := opening{out: newCanonical(), nested: true}
+	inner.out.raw("[")
 	if inner.turn("user", content) != "" || inner.turns == 0 {
 		return false
 	}
+	inner.out.raw("]")
 	inner.out.flush(1)
 	return o.sum(inner.out.sum, "application/json")
 }
@@ -175,11 +177,11 @@ func (o *opening) sum(sum hash.Hash, mediaType string) bool {
 
 // mediaType is what a block says that its bytes are.
 func mediaType(m object, s sort) string {
-	if m.mediaType != nil {
-		return normalType(string(word(m.mediaType)))
+	if stated := normalType(string(word(m.mediaType))); stated != "" {
+		return stated
 	}
-	if s == audio && m.format != nil {
-		return "audio/" + strings.ToLower(string(word(m.format)))
+	if format := string(word(m.format)); s == audio && format != "" {
+		return "audio/" + strings.ToLower(format)
 	}
 	return "application/octet-stream"
 }

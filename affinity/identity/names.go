@@ -16,10 +16,10 @@ func headerProblem(h Header) HeaderProblem {
 	switch {
 	case !fieldName(h.Name):
 		return InvalidName
-	case secretName(h.Name):
-		return CarriesSecret
 	case requestName(h.Name):
 		return PerRequest
+	case secretName(h.Name):
+		return CarriesSecret
 	case h.Transform != "" && h.Transform != sessionUUID:
 		return UnknownTransform
 	}

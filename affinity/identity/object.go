@@ -2,8 +2,9 @@ package identity
 
 import "bytes"
 
-// maxWord bounds a role, a type or a format in bytes.
-const maxWord = 64
+// maxWord bounds a role, a type or a media type in bytes; office documents have
+// media types of more than 70.
+const maxWord = 128
 
 // object holds the raw members that matter of a turn, a block, or what a block
 // holds inside; nil where absent or null. All other members are metadata and
@@ -69,7 +70,7 @@ func (o *object) field(name string) *[]byte {
 // none.
 func word(raw []byte) []byte {
 	text, reason := unquote(raw, maxWord)
-	if reason != "" {
+	if reason != "" || len(text) > maxWord {
 		return nil
 	}
 	return text
