@@ -41,7 +41,8 @@ fuzz: ## every fuzz target for a few seconds
 	@scripts/fuzz $(FUZZTIME)
 
 bench: ## the benchmarks, beside a bare reverse proxy in the same run
-	@scripts/bench
+	@go run ./scripts/bench
+	@go test -run xxx -bench . -benchmem ./affinity/identity ./functions/internal/wire/... ./affinity ./routing
 
 proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost
 	@go run ./scripts/proof
