@@ -10,7 +10,7 @@
 // size; an event larger than the Reader's bound is refused.
 //
 // Concurrency: a Reader belongs to one goroutine; an Event is valid until the
-// next call of Next.
+// next call of Next or Buffered.
 //
 // Errors: Next fails with io.EOF after the last byte, with ErrTooLarge, or with
 // the source's own error, after all events that were complete before it.
@@ -54,7 +54,9 @@ type Reader struct {
 	lf, cr     int // no LF in [next, lf), no CR in [next, cr)
 	afterCR    bool
 	begun      bool // the first line was read
-	dirty      bool // the current event has a line that is not blank
+	open       bool // the current event was begun and not handed over
+	whole      bool // its blank line was read
+	dirty      bool // it has a line that is not blank
 
 	name, data span // by offsets from start
 	lines      int  // data lines so far
@@ -76,17 +78,7 @@ func NewReader(from io.Reader, max int) *Reader {
 // Next returns the next event. It reads from the source only when the bytes it
 // has hold no whole event.
 func (r *Reader) Next() (*Event, error) {
-	r.begin()
-	for {
-		for {
-			at := r.lineEnd()
-			if at < 0 {
-				break
-			}
-			if blank := r.line(at); blank {
-				return r.emit(false), nil
-			}
-		}
+	for !r.Buffered() {
 		if r.err != nil {
 			return r.last()
 		}
@@ -94,11 +86,29 @@ func (r *Reader) Next() (*Event, error) {
 			return nil, err
 		}
 	}
+	return r.emit(false), nil
 }
 
-// begin forgets the event before.
+// Buffered reports whether Next will return an event without reading from the
+// source.
+func (r *Reader) Buffered() bool {
+	r.begin()
+	for !r.whole {
+		at := r.lineEnd()
+		if at < 0 {
+			return false
+		}
+		r.whole = r.line(at)
+	}
+	return true
+}
+
+// begin forgets the event before, once it was handed over.
 func (r *Reader) begin() {
-	r.start = r.next
+	if r.open {
+		return
+	}
+	r.open, r.start = true, r.next
 	if r.start == r.end {
 		r.start, r.end, r.next, r.lf, r.cr = 0, 0, 0, 0, 0
 	}
@@ -200,6 +210,7 @@ func (r *Reader) at(s span) []byte { return r.buf[r.start+s.from : r.start+s.to 
 
 // emit hands the current event over.
 func (r *Reader) emit(partial bool) *Event {
+	r.open, r.whole = false, false
 	r.event = Event{Raw: r.buf[r.start:r.next:r.next], Name: r.at(r.name), Partial: partial}
 	switch {
 	case r.lines == 1:
@@ -214,7 +225,7 @@ func (r *Reader) emit(partial bool) *Event {
 // where it ended cleanly, nothing where it broke.
 func (r *Reader) last() (*Event, error) {
 	if r.err != io.EOF || r.start == r.end {
-		r.next = r.end
+		r.open, r.next = false, r.end
 		return nil, r.err
 	}
 	if r.next < r.end {
@@ -227,7 +238,7 @@ func (r *Reader) last() (*Event, error) {
 // fill reads more bytes, in front of which the current event stays.
 func (r *Reader) fill() error {
 	if r.end-r.start >= r.max {
-		r.err, r.next = ErrTooLarge, r.end
+		r.err, r.open, r.next = ErrTooLarge, false, r.end
 		return r.err
 	}
 	if r.end == len(r.buf) {
@@ -260,11 +271,4 @@ func (r *Reader) room() {
 	grown := make([]byte, size)
 	copy(grown, r.buf[:r.end])
 	r.buf = grown
-}
-
-// Buffered reports whether another whole event is likely to be there already,
-// so that Next will return it without waiting for the source.
-func (r *Reader) Buffered() bool {
-	rest := r.buf[r.next:r.end]
-	return bytes.Contains(rest, []byte("\n\n")) || bytes.Contains(rest, []byte("\r\n\r\n"))
 }
