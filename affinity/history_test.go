@@ -110,31 +110,6 @@ func TestPublishTwice(t *testing.T) {
 	}
 }
 
-// Branches: each continuation of one parent has its own past and future.
-func TestBranches(t *testing.T) {
-	w := newWorld(2)
-	for _, step := range []struct{ parent, id, want string }{
-		{"", "r1", "r1"},
-		{"r1", "a1", "r1 a1"},
-		{"r1", "b1", "r1 b1"},
-		{"b1", "b2", "r1 b1 b2"},
-		{"a1", "a2", "r1 a1 a2"},
-		{"b1", "c2", "r1 b1 c2"},
-		{"c2", "c3", "r1 b1 c2 c3"},
-		{"b2", "b3", "r1 b1 b2 b3"},
-		{"r1", "d1", "r1 d1"},
-	} {
-		o := w.extend(t, 0, step.parent, step.id, nil)
-		if got := w.chain(t, o); got != step.want {
-			t.Errorf("%s restores %q, want %q", step.id, got, step.want)
-		}
-	}
-	o, _ := w.states[1].Owner(t.Context(), alice, "a2")
-	if got := w.chain(t, o); got != "r1 a1 a2" {
-		t.Errorf("an old branch restores %q", got)
-	}
-}
-
 // P6: a chain costs in proportion to its own bytes, however many siblings share
 // its partition and however many responses the store holds.
 func TestP6ChainCostsItsOwnBytes(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 	WordMoved    Word = "moved"    // another target served and is committed
 	WordSpilled  Word = "spilled"  // the preferred deployment was at its own limit; its record stays
 	WordRequired Word = "required" // only the owner could serve
-	WordDegraded Word = "degraded" // the store failed; nothing was written
+	WordDegraded Word = "degraded" // the store failed before the call
 	WordOff      Word = "off"      // affinity was off for this exchange
 )
 

@@ -12,7 +12,7 @@ import (
 // Reference names an account-bound thing that a request mentions.
 type Reference struct {
 	Kind Kind
-	ID   string // empty with Ciphertext: this request's own session
+	ID   string // empty with Ciphertext: this request's own session, unless inherited from a parent
 }
 
 // Request is what a Plan is made from.
@@ -38,7 +38,7 @@ type Plan struct {
 	Session    identity.Session
 	Preference *Target // where the session last succeeded: a wish, to be validated; nil without one
 	Owner      *Owner  // set on a continuation: the only candidate, no claim, no fallback, no move
-	Degraded   bool    // the store failed: plan by Seed, write nothing; Preference is this process's own memory
+	Degraded   bool    // the store failed: plan by Seed; Preference is this process's own memory
 	Reason     Reason  // why Degraded, for logs and counters
 	Cause      error   // the store's error behind Reason
 
@@ -46,8 +46,7 @@ type Plan struct {
 	scope           identity.Scope
 	model, endpoint string
 	off, spilled    bool
-	tracked         bool // this exchange has a preference record to look up and write
-	key             store.Key
+	tracked         bool     // this exchange has a preference record to look up and write
 	seed            [32]byte // over the preference's range
 	seeded          bool
 
@@ -114,8 +113,7 @@ func (p *Plan) keys(r Request, refusal error) []store.Key {
 		keys = append(keys, ownerKey(r.Scope, Response, r.Signals.ParentResponse))
 	case p.follows():
 		p.tracked = true
-		p.key = preferenceKey(r.Scope, p.Session, r.Model, r.Endpoint)
-		keys = append(keys, p.key)
+		keys = append(keys, preferenceKey(r.Scope, p.Session, r.Model, r.Endpoint))
 	}
 	for _, ref := range r.Bindings {
 		keys = append(keys, p.bindingKey(ref))
