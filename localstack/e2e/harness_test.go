@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -233,4 +234,20 @@ func testdata(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// newRequest builds a request with caller a's key.
+func newRequest(t *testing.T, ctx context.Context, url string, body any) *http.Request {
+	t.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+keyA)
+	return request
 }
