@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"time"
 
 	"holdfast/affinity"
 	"holdfast/affinity/identity"
@@ -127,12 +128,12 @@ func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	e.describe()
 	e.health = readHealth(e.plan.Also()[min(len(e.plan.Also()), len(e.Configuration.Keys())):])
 	now := e.Now()
-	deadline, _ := ctx.Deadline()
+	until, _ := ctx.Deadline()
 	e.decision = routing.Plan(routing.Request{
 		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint,
 		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
 		Seed: e.plan.Seed(), Turn: e.turns.Add(1), Session: e.short(), Jitter: rand.Float64,
-		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks,
+		Now: now, Deadline: now.Add(time.Until(until)), DisableFallbacks: e.facts.DisableFallbacks,
 	})
 	if e.plan.Preference != nil || e.plan.Owner != nil {
 		if e.decision.Spilled() {
