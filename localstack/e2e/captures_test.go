@@ -1,0 +1,375 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/localstack/accounts"
+)
+
+// recorded is a request that a real client sent, as it was recorded.
+type recorded struct {
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers"`
+	Body    json.RawMessage   `json:"body"`
+}
+
+// loadCapture reads a recorded request.
+func loadCapture(t *testing.T, file string) recorded {
+	t.Helper()
+	var r recorded
+	if err := json.Unmarshal(testdata(t, "captures/"+file+".json"), &r); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return r
+}
+
+// endpoint is which protocol the request speaks; its model has the same name.
+func (r recorded) endpoint() string {
+	for part, endpoint := range map[string]string{"/chat/completions": "chat", "/responses": "responses", "/messages": "messages"} {
+		if strings.Contains(r.Path, part) {
+			return endpoint
+		}
+	}
+	return ""
+}
+
+// lane is the thread inside the session that the request belongs to.
+func (r recorded) lane() string {
+	if agent := r.Headers["x-claude-code-agent-id"]; agent != "" {
+		return agent
+	}
+	return r.Headers["thread-id"]
+}
+
+// send replays the request with a key in the place of the recorded one.
+func (r recorded) send(t *testing.T, base, key string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), r.Method, base+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range r.Headers {
+		request.Header.Set(name, strings.ReplaceAll(value, "sk-test", key))
+	}
+	return do(t, request)
+}
+
+// span is where a member or an element of a JSON document stands.
+type span struct {
+	name       string // "" in an array
+	start, end int    // of the value
+}
+
+// spansOf lists the members or elements of a container.
+func spansOf(t *testing.T, raw []byte) []span {
+	t.Helper()
+	decoder := jsontext.NewDecoder(bytes.NewReader(raw))
+	open, err := decoder.ReadToken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []span
+	for decoder.PeekKind() != '}' && decoder.PeekKind() != ']' {
+		var s span
+		if open.Kind() == '{' {
+			name, err := decoder.ReadToken()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.name = name.String()
+		}
+		value, err := decoder.ReadValue()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.end = int(decoder.InputOffset())
+		s.start = s.end - len(value)
+		list = append(list, s)
+	}
+	return list
+}
+
+// withText returns a body with another value of a top-level string member.
+func withText(t *testing.T, raw []byte, name, text string) []byte {
+	t.Helper()
+	for _, s := range spansOf(t, raw) {
+		if s.name == name {
+			return slices.Concat(raw[:s.start], []byte(`"`+text+`"`), raw[s.end:])
+		}
+	}
+	t.Fatalf("the body has no %s", name)
+	return nil
+}
+
+// captureConfig is a document whose Messages accounts are Anthropic's own, and
+// whose upstream models have names of their own.
+func captureConfig(fleet *accounts.Fleet) string {
+	var b strings.Builder
+	b.WriteString("connections:\n")
+	for _, a := range fleet.Accounts() {
+		url := fleet.URL(a.Name())
+		b.WriteString("  - {id: " + a.Name() + ", provider: openai-compatible, base_url: " + url + "/v1, auth: {type: bearer, key: \"env:UPSTREAM_KEY\"}, allow_private_network: true}\n")
+		b.WriteString("  - {id: anthropic-" + a.Name() + ", provider: anthropic, base_url: " + url + ", auth: {type: x-api-key, key: \"env:UPSTREAM_KEY\"}, allow_private_network: true}\n")
+	}
+	b.WriteString("deployments:\n")
+	for _, a := range fleet.Accounts() {
+		for _, protocol := range []string{"chat", "responses", "messages"} {
+			connection := a.Name()
+			if protocol == "messages" {
+				connection = "anthropic-" + connection
+			}
+			b.WriteString("  - {id: " + protocol + "-" + a.Name() + ", model: " + protocol + ", upstream_model: upstream-" + protocol +
+				", connection: " + connection + ", protocol: " + protocol + "}\n")
+		}
+	}
+	return b.String() + "keys: [{id: a, key: \"" + keyA + "\"}, {id: b, key: \"" + keyB + "\"}]\n"
+}
+
+// replayRig is accounts that take recorded ciphertext, behind a gateway.
+func replayRig(t *testing.T) *rig {
+	t.Helper()
+	fleet := accounts.StartConfigT(t,
+		accounts.Config{Name: "alpha", AnySeal: true}, accounts.Config{Name: "bravo", AnySeal: true}, accounts.Config{Name: "charlie", AnySeal: true})
+	return rigOf(t, fleet, captureConfig(fleet), "memory")
+}
+
+// recordedConversation is a run of recorded requests that are one session.
+type recordedConversation struct {
+	id     string // "": derived from the opening
+	source string
+	files  []string
+}
+
+// naming is a conversation whose client names its session.
+func naming(id, client string, files ...string) recordedConversation {
+	return recordedConversation{id: id, source: "explicit", files: capturesOf(client, files...)}
+}
+
+// openingAlike is a conversation without a signal; requests of several clients with
+// the same opening are one.
+func openingAlike(files ...[]string) recordedConversation {
+	return recordedConversation{source: "prompt", files: slices.Concat(files...)}
+}
+
+func capturesOf(client string, files ...string) []string {
+	for i, f := range files {
+		files[i] = client + "/" + f
+	}
+	return files
+}
+
+// recordedConversations are the recorded sessions; each is another one.
+func recordedConversations() []recordedConversation {
+	return []recordedConversation{
+		naming("d491f84d-9e9e-44e9-80b6-f64439ef6073", "claude-code", "01-turn1-first-request", "02-turn1-after-tool", "03-turn2-resume", "04-turn3-continue"),
+		naming("91192fe0-6156-4e34-bf3c-69701c7bf816", "claude-code", "05-other-session"),
+		naming("70061f92-98fc-4c23-ac93-f2a0c667693d", "claude-code", "06-parent", "07-subagent-child", "08-compaction", "09-after-compaction"),
+		naming("7986f2ee-d5ea-474b-a5b4-3bcef773e123", "claude-code", "11-interactive-title-request", "12-interactive-turn1", "13-interactive-turn2"),
+		naming("422b1276-3b77-41d2-b3d0-39fbe17b0c2d", "claude-code", "14-interactive-after-clear"),
+		naming("fde16146-bf92-48d6-8bed-0e541e4e9e47", "claude-code", "17-non-streaming-fallback"),
+		naming("e1ef7ed2-2241-4b8c-8b87-de358fef4507", "claude-code-2.0.60", "01-turn1", "02-after-tool", "03-next-process", "04-side-request-haiku"),
+		naming("01a22a8b-ae08-78d0-a788-6448edc4cbf6", "codex", "01-turn1-first-request", "02-turn1-after-tool", "03-turn2-resume"),
+		naming("01a22a8b-7b14-7783-b3ef-52f8ab5570cf", "codex", "04-other-session"),
+		naming("01a22a8b-e3e2-7fd1-81af-a67f0591f4ce", "codex", "05-parent", "06-subagent-child"),
+		naming("01a22a8e-22bd-7db2-a146-34099a5fd76b", "codex", "07-turn-state-echo"),
+		naming("01a22a8c-4f20-7473-8ada-4bb595ac84b8", "codex", "08-cut-first", "09-cut-retry"),
+		naming("01a22a8f-71a5-7521-b813-d0123661b304", "codex", "10-compaction", "11-after-compaction"),
+		naming("01a22aad-2671-7241-9eee-759294845ff5", "codex", "12-fork"),
+		naming("01a22aab-bfb8-74c3-a957-84f1f125e46e", "codex-0.47.0", "01-turn1", "02-after-tool"),
+		naming("ses_dd568f5b0ffeSJQHVB1vH8gOEN", "opencode", "chat-01-title-request", "chat-02-turn1", "chat-03-turn1-after-tool", "chat-04-turn2"),
+		naming("ses_dd567f657ffeQOKhAowJxPz6Pr", "opencode", "chat-05-subagent-parent"),
+		naming("ses_dd567f093ffetk50NC71F7Uv0P", "opencode", "chat-06-subagent-child"),
+		naming("ses_dd5688117ffeLldJZW14qW2gY5", "opencode", "messages-01-title-request", "messages-02-turn1", "messages-03-turn1-after-tool", "messages-04-turn2"),
+		naming("ses_dd568a6c0ffeysN7igyHNj7USF", "opencode", "responses-01-title-request", "responses-02-turn1", "responses-03-turn1-after-tool", "responses-04-turn2"),
+		naming("01a22a9c-26f3-7454-8c35-2337ebc154ab", "pi", "responses-01-turn1", "responses-02-turn1-after-tool", "responses-03-turn2-continue"),
+		naming("01a22a9c-2ddd-7769-99f7-62492684d7f7", "pi", "responses-04-other-session"),
+		naming("01a22a9c-7f43-75c4-a619-4dc5affbebe4", "pi", "chat-05-affinity-headers-on"),
+		openingAlike(capturesOf("pi", "chat-01-turn1", "chat-02-turn1-after-tool", "chat-03-turn2-continue", "messages-01-turn1", "messages-02-turn1-after-tool", "messages-03-turn2-continue")),
+		openingAlike(capturesOf("pi", "chat-04-other-session", "messages-04-other-session")),
+		openingAlike(capturesOf("ai-sdk", "chat-01-turn1", "chat-02-turn2-stream", "compat-01-turn1", "compat-02-turn2-stream", "messages-01-turn1", "messages-02-turn2-stream"),
+			capturesOf("anthropic-js", "01-turn1", "02-turn2-stream"),
+			capturesOf("openai-js", "01-chat-turn1", "02-chat-turn2-stream", "05-responses-turn1", "06-responses-turn2-stream")),
+		openingAlike(capturesOf("ai-sdk", "chat-03-tool-call", "chat-04-tool-result", "compat-03-tool-call", "compat-04-tool-result", "messages-03-tool-call", "messages-04-tool-result", "responses-03-tool-call", "responses-04-tool-result"),
+			capturesOf("anthropic-js", "03-tool-call", "04-tool-result"), capturesOf("openai-js", "03-chat-tool-call", "04-chat-tool-result")),
+		openingAlike(capturesOf("ai-sdk", "responses-01-turn1", "responses-02-turn2-stream")),
+	}
+}
+
+// TestI10 replays what real clients sent: one session over the turns of a
+// conversation, another for each other one, one deployment for each thread of
+// it, and nothing changed on the way but what is ours.
+func TestI10(t *testing.T) {
+	t.Parallel()
+	r := replayRig(t)
+	seen := map[string]string{}
+	for _, c := range recordedConversations() {
+		t.Run(c.files[0], func(t *testing.T) {
+			served := map[string]string{}
+			for _, file := range c.files {
+				request := loadCapture(t, file)
+				request.Body = withText(t, request.Body, "model", request.endpoint())
+				a := request.send(t, r.URL, keyA)
+				if a.StatusCode != http.StatusOK || a.err != nil {
+					t.Fatalf("%s: %d %v %s", file, a.StatusCode, a.err, a.body)
+				}
+				id := a.Header.Get("X-Session-Id")
+				if c.id == "" {
+					c.id = id
+				}
+				if id != c.id || a.Header.Get("X-Holdfast-Session-Source") != c.source {
+					t.Errorf("%s: session %q from %s, want %q from %s", file, id, a.Header.Get("X-Holdfast-Session-Source"), c.id, c.source)
+				}
+				thread, want := request.endpoint()+" "+request.lane(), "hit"
+				if served[thread] == "" {
+					served[thread], want = a.deployment(), "claimed"
+				}
+				if a.affinity() != want || a.deployment() != served[thread] {
+					t.Errorf("%s: %s by %s, want %s by %s", file, a.affinity(), a.deployment(), want, served[thread])
+				}
+				request.checkEnd(t, file, a)
+				request.checkArrival(t, r.owner(a.deployment()), file)
+			}
+			if other := seen[c.id]; other != "" {
+				t.Errorf("the session is that of %s", other)
+			}
+			seen[c.id] = c.files[0]
+		})
+	}
+}
+
+// checkEnd checks that the answer has the end that its protocol asks for.
+func (r recorded) checkEnd(t *testing.T, file string, a answer) {
+	t.Helper()
+	if a.Header.Get("Content-Encoding") != "" {
+		t.Errorf("%s: the answer is encoded: %s", file, a.Header.Get("Content-Encoding"))
+	}
+	if !bytes.Contains(r.Body, []byte(`"stream": true`)) {
+		if !json.Valid([]byte(a.body)) {
+			t.Errorf("%s: the answer is no JSON: %.200s", file, a.body)
+		}
+		return
+	}
+	end := map[string]string{"chat": "data: [DONE]", "responses": "event: response.completed", "messages": "event: message_stop"}[r.endpoint()]
+	if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") || !strings.Contains(a.body, end) {
+		t.Errorf("%s: no stream to its end: %s\n%.300s", file, a.Header.Get("Content-Type"), a.body)
+	}
+}
+
+// checkArrival checks what last reached the account: the client's own bytes but for the
+// model, and of its headers none but the protocol's.
+func (r recorded) checkArrival(t *testing.T, account *accounts.Account, file string) {
+	t.Helper()
+	calls := account.Calls()
+	call := calls[len(calls)-1]
+	want, got := withText(t, r.Body, "model", "upstream-"+r.endpoint()), call.Body
+	if !bytes.Contains(want, []byte(`"stream_options"`)) { // usage is asked for where the client did not
+		got = bytes.Replace(got, []byte(`,"stream_options":{"include_usage":true}`), nil, 1)
+	}
+	reasoning := bytes.Contains(want, []byte(reasoningItem))
+	if diff := cmp.Diff(bodyPieces(t, want, reasoning), bodyPieces(t, got, reasoning)); diff != "" {
+		t.Errorf("%s: the body has changed on its way (-sent +arrived):\n%s", file, diff)
+	}
+	if _, query, _ := strings.Cut(r.Path, "?"); !strings.HasSuffix(call.Path, query) {
+		t.Errorf("%s: path %s, want the query %q", file, call.Path, query)
+	}
+	passes := []string{
+		"Accept", "Accept-Encoding", "Content-Length", "Content-Type", "User-Agent", "Authorization", "X-Api-Key",
+		"Anthropic-Version", "Anthropic-Beta", "Anthropic-Dangerous-Direct-Browser-Access",
+		"Openai-Beta", "Originator", "X-Client-Request-Id", "X-Codex-Beta-Features", "X-Codex-Turn-State",
+	}
+	for name, values := range call.Headers {
+		if !slices.Contains(passes, name) {
+			t.Errorf("%s: the account was sent %s: %s", file, name, values)
+		}
+	}
+	if call.Key != accounts.KeyHash(upstreamKey) || call.Headers.Get("Accept-Encoding") != "identity" {
+		t.Errorf("%s: key %s, Accept-Encoding %q", file, call.Key, call.Headers.Get("Accept-Encoding"))
+	}
+}
+
+// bodyPieces are a body as it is compared: its very bytes. Reasoning items, whose
+// ciphertext has rules of its own, are left out of the input; what stands
+// around them is then taken piece by piece.
+func bodyPieces(t *testing.T, body []byte, reasoning bool) []string {
+	t.Helper()
+	if !reasoning {
+		return []string{string(body)}
+	}
+	var list []string
+	for _, s := range spansOf(t, body) {
+		value := body[s.start:s.end]
+		if s.name != "input" {
+			list = append(list, s.name+string(value))
+			continue
+		}
+		for _, e := range spansOf(t, value) {
+			if item := value[e.start:e.end]; !bytes.Contains(item, []byte(reasoningItem)) {
+				list = append(list, string(item))
+			}
+		}
+	}
+	return list
+}
+
+// reasoningItem is in every recorded reasoning item and nowhere else.
+const reasoningItem = `"type": "reasoning"`
+
+// TestI10SideRoutes shows what Claude Code and Codex ask for beside their
+// turns, with or without a key as they do.
+func TestI10SideRoutes(t *testing.T) {
+	t.Parallel()
+	r := replayRig(t)
+	for _, file := range []string{"claude-code/10-interactive-preconnect", "claude-code/16-models-discovery"} {
+		if a := loadCapture(t, file).send(t, r.URL, keyA); a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", file, a.StatusCode, a.body)
+		}
+	}
+	old := recorded{Method: http.MethodHead, Path: "/", Headers: map[string]string{"user-agent": "Bun/1.2.8"}}
+	if a := old.send(t, r.URL, ""); a.StatusCode != http.StatusOK || a.body != "" {
+		t.Errorf("HEAD /: %d %q", a.StatusCode, a.body)
+	}
+	models := loadCapture(t, "claude-code/16-models-discovery").send(t, r.URL, keyA)
+	var page struct {
+		Data []struct {
+			Type        string `json:"type"`
+			ID          string `json:"id"`
+			DisplayName string `json:"display_name"`
+			CreatedAt   string `json:"created_at"`
+		} `json:"data"`
+		HasMore *bool  `json:"has_more"`
+		FirstID string `json:"first_id"`
+		LastID  string `json:"last_id"`
+	}
+	if err := json.Unmarshal([]byte(models.body), &page); err != nil {
+		t.Fatal(err)
+	}
+	if page.HasMore == nil || *page.HasMore || len(page.Data) != 3 || page.FirstID != page.Data[0].ID || page.LastID != page.Data[2].ID {
+		t.Errorf("no page of Anthropic's form: %s", models.body)
+	}
+	for _, m := range page.Data {
+		if m.Type != "model" || m.ID == "" || m.DisplayName == "" || m.CreatedAt == "" {
+			t.Errorf("no model of Anthropic's form: %+v", m)
+		}
+	}
+	upgrade := recorded{Method: http.MethodGet, Path: "/v1/responses", Headers: map[string]string{
+		"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13", "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+		"openai-beta": "responses_websockets=2026-02-06", "authorization": "Bearer sk-test",
+	}}
+	for _, key := range []string{keyA, "sk-unknown"} {
+		if a := upgrade.send(t, r.URL, key); a.StatusCode != http.StatusUpgradeRequired || a.code() != "upgrade_required" {
+			t.Errorf("an upgrade to WebSocket: %d %s, want 426", a.StatusCode, a.code())
+		}
+	}
+	if n := r.calls(); n != 0 {
+		t.Errorf("%d calls reached the accounts, want none", n)
+	}
+}
