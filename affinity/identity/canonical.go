@@ -1,8 +1,10 @@
 package identity
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"hash"
+	"strings"
 )
 
 // canonical hashes a JSON document in the form of RFC 8785 while it is written:
@@ -48,13 +50,17 @@ func (c *canonical) flush(enough int) {
 	}
 }
 
-// str writes a raw JSON string, respelled; false where it is malformed.
+// str writes a raw JSON string, respelled; false where it is malformed. What is
+// spelled canonically already, as most of what clients send is, goes through in
+// one piece.
 func (c *canonical) str(raw []byte) bool {
 	c.raw(`"`)
-	c.text.open(raw)
-	for piece := c.text.next(); piece != nil; piece = c.text.next() {
-		if c.text.escaped && (piece[0] < ' ' || piece[0] == '"' || piece[0] == '\\') {
-			c.quoted(piece[0])
+	for c.text.open(raw); len(c.text.rest) > 0 && !c.text.bad; {
+		n := asIs(c.text.rest)
+		c.bytes(c.text.rest[:n])
+		c.text.rest = c.text.rest[n:]
+		if piece := c.text.next(); len(piece) == 1 {
+			c.char(piece[0])
 		} else {
 			c.bytes(piece)
 		}
@@ -63,12 +69,29 @@ func (c *canonical) str(raw []byte) bool {
 	return !c.text.bad
 }
 
-// quoted writes a character that JSON strings cannot hold as it is.
-func (c *canonical) quoted(char byte) {
+// asIs returns how much of a string's inside is spelled canonically: everything
+// up to an escape that has a shorter form, or might have one.
+func asIs(b []byte) int {
+	for n := 0; ; n += len(`\n`) {
+		next := bytes.IndexByte(b[n:], '\\')
+		if next < 0 {
+			return len(b)
+		}
+		n += next
+		if n+1 >= len(b) || strings.IndexByte(`"\bfnrt`, b[n+1]) < 0 {
+			return n
+		}
+	}
+}
+
+// char writes a character that stood as an escape.
+func (c *canonical) char(char byte) {
 	const hex = "0123456789abcdef"
 	switch char {
-	case '"', '\\':
-		c.bytes([]byte{'\\', char})
+	case '"':
+		c.raw(`\"`)
+	case '\\':
+		c.raw(`\\`)
 	case '\b':
 		c.raw(`\b`)
 	case '\t':
@@ -80,7 +103,14 @@ func (c *canonical) quoted(char byte) {
 	case '\r':
 		c.raw(`\r`)
 	default:
-		c.bytes([]byte{'\\', 'u', '0', '0', hex[char>>4], hex[char&0xf]})
+		if char < ' ' {
+			c.raw(`\u00`)
+			c.raw(hex[char>>4 : char>>4+1])
+			char = hex[char&0xf]
+		}
+		c.flush(len(c.room))
+		c.room[c.used] = char
+		c.used++
 	}
 }
 

@@ -1,9 +1,7 @@
 package identity
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"hash"
 	"strings"
@@ -190,80 +188,4 @@ func mediaType(m object, s sort) string {
 func normalType(mediaType string) string {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	return strings.ToLower(strings.TrimSpace(mediaType))
-}
-
-// dataHead is what stands before the comma of a data: URL.
-type dataHead struct {
-	mediaType string
-	base64    bool
-}
-
-// head reads the head of a data: URL and leaves the decoder behind its comma.
-func (d *decoder) head(raw []byte) (h dataHead, ok bool) {
-	const longest = 256
-	d.open(raw)
-	var text []byte
-	for piece := d.next(); piece != nil; piece = d.next() {
-		comma := bytes.IndexByte(piece[:min(len(piece), longest)], ',')
-		if comma < 0 {
-			comma = len(piece)
-		}
-		if text = append(text, piece[:min(comma, longest)]...); len(text) >= longest {
-			return h, false
-		}
-		if comma == len(piece) {
-			continue
-		}
-		d.back = piece[comma+1:]
-		kind, coded := strings.CutSuffix(strings.ToLower(string(text[len("data:"):])), ";base64")
-		if h = (dataHead{normalType(kind), coded}); h.mediaType == "" {
-			h.mediaType = "text/plain" // RFC 2397
-		}
-		return h, true
-	}
-	return h, false
-}
-
-// base64Reader hashes the bytes that base64 text stands for. Both alphabets,
-// missing padding and white space are fine: equal bytes are to have equal sums.
-type base64Reader struct {
-	sum    hash.Hash
-	bad    bool // not base64, or nothing at all
-	padded bool
-	any    bool
-	used   int
-	in     [4096]byte
-	out    [3072]byte
-}
-
-func (r *base64Reader) write(text []byte) {
-	for _, c := range text {
-		switch {
-		case c == '=':
-			r.padded = true
-			continue
-		case space(c):
-			continue
-		case c == '-':
-			c = '+'
-		case c == '_':
-			c = '/'
-		}
-		r.bad = r.bad || r.padded // nothing may follow the padding
-		r.in[r.used] = c
-		if r.used++; r.used == len(r.in) {
-			r.decode()
-		}
-	}
-}
-
-func (r *base64Reader) close() {
-	r.decode()
-	r.bad = r.bad || !r.any
-}
-
-func (r *base64Reader) decode() {
-	n, err := base64.RawStdEncoding.Decode(r.out[:], r.in[:r.used])
-	r.bad, r.any, r.used = r.bad || err != nil, r.any || n > 0, 0
-	r.sum.Write(r.out[:n])
 }

@@ -11,17 +11,16 @@ import (
 // decoder hands out the text of a JSON string in pieces, so that a text of any
 // size is read without a copy of it.
 type decoder struct {
-	rest    []byte
-	back    []byte // a piece that was taken only in part
-	bad     bool   // the string is malformed
-	escaped bool   // the last piece is one character that stood as an escape
-	room    [utf8.UTFMax]byte
+	rest []byte
+	back []byte // a piece that was taken only in part
+	bad  bool   // the string is malformed
+	room [utf8.UTFMax]byte
 }
 
 // open starts on a raw JSON string.
 func (d *decoder) open(raw []byte) {
 	raw = trim(raw)
-	d.rest, d.back, d.bad, d.escaped = nil, nil, true, false
+	d.rest, d.back, d.bad = nil, nil, true
 	if len(raw) > 0 && raw[0] == '"' && stringLength(raw) == len(raw) {
 		d.rest, d.bad = raw[1:len(raw)-1], false
 	}
@@ -30,7 +29,6 @@ func (d *decoder) open(raw []byte) {
 // next returns the next piece, nil at the end. A piece is valid until the next
 // call.
 func (d *decoder) next() []byte {
-	d.escaped = false
 	if piece := d.back; len(piece) > 0 {
 		d.back = nil
 		return piece
@@ -60,7 +58,7 @@ func (d *decoder) escape() []byte {
 		d.bad = true
 		return nil
 	}
-	d.rest, d.escaped = d.rest[n:], true
+	d.rest = d.rest[n:]
 	return utf8.AppendRune(d.room[:0], r)
 }
 
