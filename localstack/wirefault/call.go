@@ -33,7 +33,7 @@ type input struct {
 // batch is one table's share of a BatchGetItem.
 type batch struct {
 	Keys []jsontext.Value
-	Rest map[string]jsontext.Value `json:",inline"`
+	Rest map[string]jsontext.Value `json:",embed"`
 }
 
 func parse(r *http.Request, body []byte) call {
@@ -60,32 +60,44 @@ func (c call) key() (jsontext.Value, error) {
 	})
 }
 
-// withStandingItem adds to a failed condition the item that made it fail. It
-// is read right afterwards, so under a race it may be a later one; never an
-// earlier one.
-func (f *Front) withStandingItem(c call, a answer) answer {
-	if c.input.OnFailure != "ALL_OLD" || a.status != http.StatusBadRequest {
-		return a
-	}
+// treatItem adds to a failed condition the item that made it fail, where it was
+// asked for, or takes it away. An added item is read right afterwards, so under
+// a race it may be a later one; never an earlier one.
+func (f *Front) treatItem(c call, a answer) answer {
 	var failure map[string]jsontext.Value
-	if json.Unmarshal(a.body, &failure) != nil || !strings.Contains(string(failure["__type"]), "#ConditionalCheckFailedException") {
+	if a.status != http.StatusBadRequest || json.Unmarshal(a.body, &failure) != nil ||
+		!strings.Contains(string(failure["__type"]), "#ConditionalCheckFailedException") {
 		return a
 	}
+	_, has := failure["Item"]
+	switch {
+	case f.items == Withheld && has:
+		delete(failure, "Item")
+		return a.replaced(failure)
+	case f.items == Returned && !has && c.input.OnFailure == "ALL_OLD":
+		if failure["Item"] = f.standing(c); failure["Item"] != nil {
+			return a.replaced(failure)
+		}
+	}
+	return a
+}
+
+// standing reads the item that a write addresses; nil where there is none.
+func (f *Front) standing(c call) jsontext.Value {
 	key, err := c.key()
 	if err != nil {
-		return a
+		return nil
 	}
 	get, err := json.Marshal(map[string]any{"TableName": c.input.TableName, "Key": key, "ConsistentRead": true})
 	if err != nil {
-		return a
+		return nil
 	}
-	stands := f.send(c, "DynamoDB_20120810.GetItem", get)
+	a := f.send(c, "DynamoDB_20120810.GetItem", get)
 	var output struct{ Item jsontext.Value }
-	if stands.status != http.StatusOK || json.Unmarshal(stands.body, &output) != nil || output.Item == nil {
-		return a
+	if a.status != http.StatusOK || json.Unmarshal(a.body, &output) != nil {
+		return nil
 	}
-	failure["Item"] = output.Item
-	return a.replaced(failure)
+	return output.Item
 }
 
 // servePartial forwards the first half of a batch's keys and gives the others

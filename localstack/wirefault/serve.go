@@ -58,10 +58,10 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // client: what a client sent may arrive after it has given up.
 func (f *Front) forward(c call) answer {
 	a := f.send(c, c.operationHeader, c.body)
-	if f.allOld {
-		a = f.withStandingItem(c, a)
+	if f.items == AsBehind {
+		return a
 	}
-	return a
+	return f.treatItem(c, a)
 }
 
 func (f *Front) send(c call, target string, body []byte) answer {

@@ -2,7 +2,7 @@
 // passes through it on demand: throttles, server errors, connections that drop
 // or say nothing, slow and torn answers, partial batches. It also counts
 // requests, and can answer failed conditions with the item that stands, as
-// DynamoDB does and dynalite does not.
+// DynamoDB does, or without it, as dynalite does.
 //
 // Every fault of a write has two rows: the request did not reach the server,
 // or it did and only the answer suffers (Fault.Applied). A client cannot tell
@@ -65,17 +65,28 @@ type Rule struct {
 	Fault     Fault
 }
 
+// Items says what becomes of the item that stands, which a write may ask for
+// in case that its condition fails (ALL_OLD).
+type Items uint8
+
+// The ways to treat the item.
+const (
+	AsBehind Items = iota // whatever the server behind does
+	Returned              // as DynamoDB does: with the failed condition
+	Withheld              // as dynalite does: not at all
+)
+
 // Config configures a Front. Target is required.
 type Config struct {
 	Target string       // base URL of the server behind, without a path
-	AllOld bool         // add the item that stands to failed conditions that ask for it
+	Items  Items        // of failed conditions
 	Client *http.Client // nil: a client of its own
 }
 
 // Front is the handler. Make it with New.
 type Front struct {
 	target string
-	allOld bool
+	items  Items
 	client *http.Client
 
 	mu     sync.Mutex
@@ -88,10 +99,10 @@ type Front struct {
 func New(c Config) *Front {
 	client := c.Client
 	if client == nil {
-		client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+		client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
 	}
 	return &Front{
-		target: strings.TrimSuffix(c.Target, "/"), allOld: c.AllOld, client: client,
+		target: strings.TrimSuffix(c.Target, "/"), items: c.Items, client: client,
 		counts: map[string]int{},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,23 +49,50 @@ const (
 // fixture is a set of tables of its own behind a front of its own.
 type fixture struct {
 	front    *wirefault.Front
-	endpoint string // of the front
+	server   *httptest.Server // serves the front; Close waits for late requests
+	endpoint string           // of the front
 	prefix   string
 	client   *dynamodb.Client
 }
 
+// newFixture makes one whose failed conditions carry the item that stands, or
+// do not.
 func newFixture(t testing.TB, allOld bool) *fixture {
 	t.Helper()
-	f := &fixture{
-		front:  wirefault.New(wirefault.Config{Target: backend.Endpoint(), AllOld: allOld}),
-		prefix: randomPrefix(t),
-	}
-	server := httptest.NewServer(f.front)
-	t.Cleanup(server.Close)
-	f.endpoint = server.URL
-	f.client = newClient(t, f.endpoint)
+	f := newEmptyFixture(t, allOld)
 	createTables(t, f.prefix)
 	return f
+}
+
+// newEmptyFixture leaves the creation of tables to the test.
+func newEmptyFixture(t testing.TB, allOld bool) *fixture {
+	t.Helper()
+	items := wirefault.Withheld
+	if allOld {
+		items = wirefault.Returned
+	}
+	f := &fixture{
+		front:  wirefault.New(wirefault.Config{Target: backend.Endpoint(), Items: items}),
+		prefix: randomPrefix(t),
+	}
+	f.server = httptest.NewServer(f.front)
+	t.Cleanup(f.server.Close)
+	f.endpoint = f.server.URL
+	f.client = newClient(t, f.endpoint)
+	t.Cleanup(func() { onlyAllowed(t, f.front.Counts()) })
+	return f
+}
+
+// onlyAllowed holds what went over the wire against the permissions that the
+// gateway has: no Scan, no DeleteItem, no transaction on any path.
+func onlyAllowed(t testing.TB, counts map[string]int) {
+	t.Helper()
+	allowed := []string{"BatchGetItem", "GetItem", "PutItem", "UpdateItem", "Query", "CreateTable", "DescribeTable"}
+	for operation := range counts {
+		if !slices.Contains(allowed, operation) {
+			t.Errorf("%s went over the wire", operation)
+		}
+	}
 }
 
 // open opens a store through the front.

@@ -73,14 +73,32 @@ func (s *Store) fetch(ctx context.Context, left map[string]types.KeysAndAttribut
 		if len(out.UnprocessedKeys) == 0 {
 			return found, nil
 		}
-		left = out.UnprocessedKeys
-		if len(out.Responses) > 0 {
+		if countKeys(out.UnprocessedKeys) < countKeys(left) {
 			delay = pause
 		}
+		left = stillConsistent(out.UnprocessedKeys)
 		if !wait(ctx, delay) {
 			return nil, unavailable(operation, errors.Join(errPartial, ctx.Err()))
 		}
 	}
+}
+
+func countKeys(batches map[string]types.KeysAndAttributes) int {
+	n := 0
+	for _, b := range batches {
+		n += len(b.Keys)
+	}
+	return n
+}
+
+// stillConsistent asks for strong consistency again, whether or not the answer
+// repeats that it was asked for.
+func stillConsistent(batches map[string]types.KeysAndAttributes) map[string]types.KeysAndAttributes {
+	for name, b := range batches {
+		b.ConsistentRead = aws.Bool(true)
+		batches[name] = b
+	}
+	return batches
 }
 
 func (s *Store) collect(found map[store.Key]item, responses map[string][]attributes) error {
