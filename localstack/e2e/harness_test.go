@@ -251,3 +251,14 @@ func newRequest(t *testing.T, ctx context.Context, url string, body any) *http.R
 	request.Header.Set("Authorization", "Bearer "+keyA)
 	return request
 }
+
+// get reads a route with a key.
+func get(t *testing.T, url, key string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	return do(t, request)
+}

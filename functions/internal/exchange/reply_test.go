@@ -1,0 +1,61 @@
+package exchange
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestHeartbeats shows that a silent stream is kept alive every 15 seconds, that
+// the first heartbeat sends the headers, and that output postpones the next.
+func TestHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		r := newReply(w, []byte(": keep-alive\n\n"), func(h http.Header) { h.Set("X-Holdfast-Deployment", "one") })
+		r.watch()
+		beats := func() int { return strings.Count(w.Body.String(), "keep-alive") }
+		at := func(d time.Duration, want int) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if got := beats(); got != want {
+				t.Errorf("%d heartbeats, want %d", got, want)
+			}
+		}
+		at(heartbeat-time.Second, 0)
+		if r.started() {
+			t.Error("headers left without a heartbeat")
+		}
+		at(2*time.Second, 1)
+		if !r.started() || w.Header().Get("Content-Type") != eventStream || w.Header().Get("X-Holdfast-Deployment") != "one" {
+			t.Errorf("headers with the first heartbeat: %v", w.Header())
+		}
+		at(heartbeat, 2)
+		time.Sleep(heartbeat / 2)
+		if err := r.send([]byte("data: x\n\n"), http.StatusOK, nil); err != nil {
+			t.Fatal(err)
+		}
+		at(heartbeat-time.Second, 2)
+		at(2*time.Second, 3)
+		r.end()
+		at(10*heartbeat, 3)
+	})
+}
+
+// TestHeadersLeaveOnce shows that whoever comes second cannot change them.
+func TestHeadersLeaveOnce(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := newReply(w, nil, func(http.Header) {})
+	if err := r.send([]byte("a"), http.StatusOK, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.body([]byte("b"), http.StatusBadGateway, func(h http.Header) { h.Set("Content-Type", "text/plain") }); err != nil {
+		t.Fatal(err)
+	}
+	if w.Code != http.StatusOK || w.Body.String() != "ab" {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+}
