@@ -215,7 +215,7 @@ func (d *Decision) reach(class catalog.Class, pool *catalog.Pool, path []string)
 func (d *Decision) scored(t *catalog.Target, weight float64) *Scores {
 	c := d.condition(t.ID)
 	s := &Scores{
-		Weight: weight, Share: rendezvous(d.r.Seed, t.ID, weight),
+		Weight: weight, Share: round(rendezvous(d.r.Seed, t.ID, weight)),
 		LatencyMS: float64(c.Latency) / float64(time.Millisecond), Tokens: c.Tokens,
 	}
 	if usd := d.cost(t); !math.IsInf(usd, 1) {
@@ -223,3 +223,6 @@ func (d *Decision) scored(t *catalog.Target, weight float64) *Scores {
 	}
 	return s
 }
+
+// round drops digits in which processors differ.
+func round(x float64) float64 { return math.Round(x*1e6) / 1e6 }

@@ -65,7 +65,8 @@ func (r *Run) open(now time.Time) bool {
 	for len(r.queue) > 0 {
 		next := r.queue[0]
 		r.queue = r.queue[1:]
-		if !slices.Contains(r.visited, next.pool) {
+		if next.pool != r.d.r.Pool && !slices.Contains(r.chained, next.pool) {
+			r.chained = append(r.chained, next.pool)
 			r.load(now, next)
 			return true
 		}
@@ -76,7 +77,11 @@ func (r *Run) open(now time.Time) bool {
 func (r *Run) load(now time.Time, h hop) {
 	r.pool, r.path, r.index = h.pool, h.path, 0
 	r.d.rank(&r.at, now, h.pool)
-	r.visited = append(r.visited, h.pool)
+}
+
+// visited are the pools that were at hand, or would have been.
+func (r *Run) visited() []*catalog.Pool {
+	return append([]*catalog.Pool{r.d.r.Pool}, r.chained...)
 }
 
 // drop leaves the pool at hand without looking at the rest of it.

@@ -100,40 +100,41 @@ func (d *Decision) nobody(now time.Time, pools []*catalog.Pool) *Refusal {
 	}
 	var decides Reason
 	for _, pool := range pools {
-		for v := range d.verdicts(now, pool) {
-			switch v.reason {
-			case Deleted, Disabled, ZeroWeight, ChainRemoved: // switched off: nothing to learn
-			case EndpointUnsupported, CapabilityMissing, ModelForbidden, Budget, Guardrail:
-				if precedence(v.reason) > precedence(decides) {
-					decides = v.reason
-				}
-			default:
-				return refuse(NoEligibleDeployment)
+		d.each(now, pool, func(v verdict) {
+			if precedence(v.reason) > precedence(decides) {
+				decides = v.reason
 			}
-		}
+		})
 	}
 	return refuse(codeOf(decides))
 }
 
-// precedence tells which of several reasons the client can do most about.
+// precedence tells which of several reasons the client hears. One that neither
+// the configuration of those who are switched on nor the client can help comes
+// before all: somebody could have served.
 func precedence(reason Reason) int {
-	for i, r := range [...]Reason{ModelForbidden, EndpointUnsupported, CapabilityMissing, Guardrail, Budget} {
-		if r == reason {
-			return i + 1
-		}
+	switch reason {
+	case "", Deleted, Disabled, ZeroWeight, ChainRemoved: // switched off: nothing to learn
+		return 0
+	case ModelForbidden:
+		return 1
+	case EndpointUnsupported:
+		return 2
+	case CapabilityMissing:
+		return 3
+	case Guardrail:
+		return 4
+	case Budget:
+		return 5
 	}
-	return 0
+	return 6
 }
 
-// verdicts yields what eligibility says of each deployment of a pool.
-func (d *Decision) verdicts(now time.Time, pool *catalog.Pool) func(yield func(verdict) bool) {
-	return func(yield func(verdict) bool) {
-		weights := d.policy.Split(pool).Weights
-		for i, target := range pool.Deployments {
-			if !yield(d.eligible(now, question{target: target, pool: pool, weight: weights[i]})) {
-				return
-			}
-		}
+// each visits what eligibility says of each deployment of a pool.
+func (d *Decision) each(now time.Time, pool *catalog.Pool, visit func(verdict)) {
+	weights := d.policy.Split(pool).Weights
+	for i, target := range pool.Deployments {
+		visit(d.eligible(now, question{target: target, pool: pool, weight: weights[i]}))
 	}
 }
 
@@ -141,30 +142,21 @@ func (d *Decision) verdicts(now time.Time, pool *catalog.Pool) func(yield func(v
 // one of them may be free at any moment, and whether anybody waits.
 func (d *Decision) waiting(now time.Time, pools []*catalog.Pool) (earliest time.Time, waits bool) {
 	for _, pool := range pools {
-		for v := range d.verdicts(now, pool) {
-			if !v.reason.transient() {
-				continue
+		d.each(now, pool, func(v verdict) {
+			if v.reason.transient() && (!waits || v.reset.Before(earliest)) {
+				earliest, waits = v.reset, true
 			}
-			if !waits || v.reset.Before(earliest) {
-				earliest = v.reset
-			}
-			waits = true
-		}
+		})
 	}
 	return earliest, waits
 }
 
 // oversize reports whether the request's length is what rules out a pool.
 func (d *Decision) oversize(now time.Time, pool *catalog.Pool) bool {
-	found := false
-	for v := range d.verdicts(now, pool) {
-		switch {
-		case v.size:
-			found = true
-		case v.reason == Disabled || v.reason == ZeroWeight: // switched off
-		default:
-			return false
-		}
-	}
-	return found
+	found, other := false, false
+	d.each(now, pool, func(v verdict) {
+		found = found || v.size
+		other = other || !v.size && v.reason != Disabled && v.reason != ZeroWeight // those are switched off
+	})
+	return found && !other
 }

@@ -150,7 +150,7 @@ func (r *Run) unserved(now time.Time) *Refusal {
 	case r.limited:
 		return refuse(DeploymentsCooling)
 	}
-	return r.d.nobody(now, r.visited)
+	return r.d.nobody(now, r.visited())
 }
 
 // comeBack is the Retry-After of the primary's error: when the first of all
@@ -160,7 +160,7 @@ func (r *Run) comeBack(now time.Time) time.Duration {
 		return 0
 	}
 	reset := r.reset
-	if others, waits := r.d.waiting(now, r.visited); waits && (reset.IsZero() || others.Before(reset)) {
+	if others, waits := r.d.waiting(now, r.visited()); waits && (reset.IsZero() || others.Before(reset)) {
 		reset = others
 	}
 	return max(soon, reset.Sub(now))

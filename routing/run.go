@@ -15,7 +15,7 @@ type Action uint8
 const (
 	Try    Action = iota // make an attempt at Candidate, after Wait
 	Done                 // it was served by Candidate
-	Relay                // answer with the error of the attempt that has the number Step.Relay
+	Relay                // answer with the error of the step that has the number Step.Relay
 	Refuse               // answer with Refusal
 	Abort                // output was sent, or the client has left: end by the protocol's own error event
 )
@@ -25,12 +25,12 @@ type Step struct {
 	Action     Action
 	Candidate  Candidate
 	Wait       time.Duration // before the attempt
-	Number     int           // of this attempt in the exchange, from 1
+	Number     int           // of this step in the exchange, from 1: the n-th Try is followed by the n-th Outcome
 	Attempt    int           // on this deployment, from 1 up to max_attempts; a free resend keeps its number
 	Fresh      bool          // over a new connection
 	Repair     bool          // with the repaired body
 	NextKey    bool          // with the next key of the connection
-	Relay      int           // the Number of the attempt whose error is returned
+	Relay      int           // the Number of the step whose error is returned
 	RetryAfter time.Duration // to go with the relayed error; 0: none
 	Refusal    Refusal
 }
@@ -47,7 +47,7 @@ type Run struct {
 	path    []string        // that led to it
 	opened  bool            // the requested pool is, or was, at hand
 	queue   []hop           // the pools of chains to come
-	visited []*catalog.Pool // pools that were at hand
+	chained []*catalog.Pool // those of chains that were at hand
 
 	done    []*catalog.Target // those who will not be tried again
 	models  [MaxModels]string
@@ -59,7 +59,8 @@ type Run struct {
 	keys     int           // how often its key was changed
 	full     int           // how often it had no room
 	waited   time.Duration // for it
-	number   int
+	number   int           // of the last step
+	calls    int           // steps at which something was sent
 	repaired bool
 	limited  bool // somebody had no room
 
@@ -120,8 +121,8 @@ func (r *Run) Next(now time.Time, o Outcome) Step {
 }
 
 func (r *Run) next(now time.Time, o Outcome) Step {
-	if !o.Class.called() {
-		r.number--
+	if o.Class.called() {
+		r.calls++
 	}
 	if step, free := r.resend(o); free {
 		return step
@@ -219,13 +220,9 @@ func (r *Run) Failures() []cooldown.Failure { return r.fails }
 // instead must neither move nor renew it.
 func (r *Run) Spilled() bool { return r.spilled }
 
-// Calls returns how many times an upstream was called.
-func (r *Run) Calls() int {
-	if r.last.Action == Try {
-		return r.number - 1
-	}
-	return r.number
-}
+// Calls returns how many times an upstream was called, as far as Next has been
+// told.
+func (r *Run) Calls() int { return r.calls }
 
 // take makes the candidate the current one.
 func (r *Run) take(c Candidate, source *catalog.Pool, wait time.Duration) Step {
