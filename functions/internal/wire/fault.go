@@ -11,7 +11,7 @@ import (
 const (
 	maxErrorName    = 128
 	maxErrorMessage = 2048
-	maxErrorNesting = 3 // errors wrapped in errors, as resellers do
+	maxErrorNesting = 6 // errors wrapped in errors, as resellers do
 )
 
 // UpstreamError is what a provider said of a failure, bounded and cleaned.

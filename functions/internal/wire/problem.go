@@ -41,6 +41,20 @@ const (
 	DeadlineExceeded         Code = "deadline_exceeded"
 )
 
+// Codes lists every code.
+func Codes() []Code {
+	return []Code{
+		InvalidJSON, InvalidRequest, InvalidSessionID, SessionConflict,
+		PreviousResponseNotFound, GuardrailBlocked, EndpointUnsupported, CapabilityMissing,
+		InvalidAPIKey, ModelForbidden, KeyDisabled, KeyExpired,
+		ModelNotFound, TaskNotFound, RouteNotFound, MethodNotAllowed,
+		UnsupportedMediaType, UpgradeRequired, ContinuationUnavailable, StartNewConversation,
+		RevisionConflict, RequestTooLarge, BudgetExceeded, RateLimited,
+		DeploymentsCooling, UpstreamCredentials, UpstreamUnknownOutcome, UpstreamFailed,
+		NoEligibleDeployment, OwnershipUnavailable, ConfigurationUnavailable, DeadlineExceeded,
+	}
+}
+
 // Problem is a refusal in words for the client. It becomes the client's own
 // error form at the edge, once.
 type Problem struct {

@@ -34,7 +34,7 @@ func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 // finished is the status that a finish reason stands for.
 func finished(reason jsonedit.Value) wire.Status {
 	switch {
-	case reason.Is("length"), reason.Is("content_filter"):
+	case reason.Is("length"), reason.Is("model_length"), reason.Is("content_filter"): // the second is Mistral's
 		return wire.Incomplete
 	case reason.Is("error"): // OpenRouter
 		return wire.Failed

@@ -27,12 +27,19 @@ func (s *Stream) Event(_, data []byte) wire.Step {
 		return wire.Step{}
 	case string(data) == "[DONE]":
 		return s.done()
+	case s.output && data[0] == '{' && plain(data):
+		return wire.Step{Output: true}
 	}
-	v := jsonedit.Read(data)
-	if v.Kind() != '{' {
-		return wire.Step{}
+	if v := jsonedit.Read(data); v.Kind() == '{' {
+		return s.chunk(v)
 	}
-	return s.chunk(v)
+	return wire.Step{}
+}
+
+// plain reports whether a chunk, among the many after the first output, has
+// nothing to look at: no end, no usage, no error.
+func plain(data []byte) bool {
+	return jsonedit.Void(data, `"finish_reason"`) && jsonedit.Void(data, `"usage"`) && jsonedit.Void(data, `"error"`)
 }
 
 // done is the terminal event. Without a finish reason before it, it is taken

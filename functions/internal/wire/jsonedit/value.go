@@ -194,3 +194,21 @@ func Quote(text string) []byte {
 	literal, _ := jsontext.AppendQuote(make([]byte, 0, len(text)+2), text)
 	return literal
 }
+
+// Void reports whether no member of that name, given with its quotes, has a
+// value other than null, at any depth. It only looks for bytes, so it is for
+// events that come by the hundred: true can be relied on where raw is valid and
+// writes the name without escapes, false may also mean that the name stands
+// there as a string.
+func Void(raw []byte, quoted string) bool {
+	for {
+		at := bytes.Index(raw, []byte(quoted))
+		if at < 0 {
+			return true
+		}
+		raw = raw[at+len(quoted):]
+		if !bytes.HasPrefix(raw, []byte(":null")) && !bytes.HasPrefix(raw, []byte(": null")) {
+			return false
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"bytes"
+
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/jsonedit"
 )
@@ -21,6 +23,9 @@ func NewStream(counting wire.Counting) *Stream { return &Stream{counting: counti
 // where the data has none. Once a terminal event has been, all further ones mean
 // nothing.
 func (s *Stream) Event(name, data []byte) wire.Step {
+	if s.output && s.answer.Status == wire.Open && bytes.HasPrefix(data, []byte(`{"type":"content_block_delta"`)) {
+		return wire.Step{Output: true} // one of the many after the first: nothing to look at
+	}
 	v := jsonedit.Read(data)
 	if s.answer.Status != wire.Open || v.Kind() != '{' {
 		return wire.Step{}

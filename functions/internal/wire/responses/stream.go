@@ -23,6 +23,9 @@ func NewStream(counting wire.Counting) *Stream { return &Stream{counting: counti
 // where the data has none. Once a terminal event has been, all further ones mean
 // nothing.
 func (s *Stream) Event(name, data []byte) wire.Step {
+	if s.output && s.answer.Status == wire.Open && s.plain(data) {
+		return wire.Step{Output: true}
+	}
 	v := jsonedit.Read(data)
 	if s.answer.Status != wire.Open || v.Kind() != '{' {
 		return wire.Step{}
@@ -50,6 +53,24 @@ func (s *Stream) Event(name, data []byte) wire.Step {
 	s.snapshot(response)
 	s.output = s.output || speaks(name, payload)
 	return wire.Step{Output: s.output}
+}
+
+// plain takes in a delta, one of the many after the first output, of which
+// nothing matters but its number. It reports whether data is one, in the form
+// that providers write it.
+func (s *Stream) plain(data []byte) bool {
+	kind, found := bytes.CutPrefix(data, []byte(`{"type":"response.`))
+	end := bytes.IndexByte(kind, '"')
+	if !found || end < 0 || !bytes.HasSuffix(kind[:end], []byte(".delta")) {
+		return false
+	}
+	const number = `"sequence_number":`
+	if at := bytes.Index(data, []byte(number)); at >= 0 {
+		if n, ok := jsonedit.Read(data[at+len(number):]).Int(); ok {
+			s.sequence = n
+		}
+	}
+	return true
 }
 
 // terminal reads the events that end an answer.

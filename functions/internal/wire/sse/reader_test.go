@@ -202,6 +202,9 @@ func FuzzReader(f *testing.F) {
 		if diff := cmp.Diff(said(whole), said(parts)); diff != "" {
 			t.Fatal(diff)
 		}
+		if bytes.LastIndex(in, []byte("\ufeff")) > 0 {
+			return // the other reader takes a mark after blank lines for one at the beginning
+		}
 		if diff := cmp.Diff(expected(t, in), said(finished(whole))); diff != "" {
 			t.Fatal(diff)
 		}
