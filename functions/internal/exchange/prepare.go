@@ -215,6 +215,8 @@ func (e *exchange) short() uint32 {
 func refusal(err error) *wire.Problem {
 	var session *identity.Error
 	switch {
+	case errors.As(err, &session) && session.Code == identity.CodeParentNotFound:
+		return wire.Refuse(wire.PreviousResponseNotFound).About("previous_response_id") // alike for all who do not own it
 	case errors.As(err, &session):
 		return wire.Refuse(wire.Code(session.Code)).Saying(session.Error()).About(session.Signal)
 	case errors.Is(err, affinity.ErrParentNotFound):
