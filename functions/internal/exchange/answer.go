@@ -83,7 +83,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, status int) 
 		e.line.Commit = e.commit(booked, served).String()
 		return notice
 	}
-	e.After(ctx, func(ctx context.Context) { e.commit(ctx, served) })
+	e.later(func(ctx context.Context) { e.line.Commit = e.commit(ctx, served).String() })
 	return notice
 }
 

@@ -95,6 +95,7 @@ type exchange struct {
 	shift     int               // keys of the connection that were passed over
 	repaired  *wire.Facts       // of the body whose signatures were refused; nil: not repaired
 	following stream            // the answer that is relayed
+	rest      []func(context.Context)
 }
 
 // Serve answers one request. It panics with http.ErrAbortHandler where an
@@ -105,7 +106,7 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.Endpoint]}
 	e.reply = newReply(w, e.codec.beat(), e.headers)
 	e.line = telemetry.Exchange{Start: in.Start, RequestID: in.ID, Endpoint: in.Endpoint, KeyID: in.Principal.Caller.ID, UserPath: in.Principal.Caller.UserPath}
-	defer e.log(ctx)
+	defer e.settleLater(ctx)
 	if p := e.prepare(ctx); p != nil {
 		e.refuse(p)
 		return
@@ -125,7 +126,17 @@ func attached(request context.Context) (ctx context.Context, leave func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// log writes the exchange's one line.
-func (e *exchange) log(ctx context.Context) {
-	e.line.Log(ctx, e.Log, e.Now())
+// later adds work that no client waits for.
+func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, work) }
+
+// settleLater does, after the last byte has gone, what no client waits for, and
+// writes the exchange's one line when all of it is known.
+func (e *exchange) settleLater(ctx context.Context) {
+	e.line.End = e.Now()
+	e.After(ctx, func(ctx context.Context) {
+		for _, work := range e.rest {
+			work(ctx)
+		}
+		e.line.Log(ctx, e.Log)
+	})
 }

@@ -37,7 +37,7 @@ func (e *exchange) run(ctx context.Context) {
 		e.step = e.attempts.Next(e.Now(), t.outcome)
 	}
 	if failures := e.attempts.Failures(); len(failures) > 0 {
-		e.After(ctx, func(ctx context.Context) { e.book(ctx, failures) })
+		e.later(func(ctx context.Context) { e.book(ctx, failures) })
 	}
 	e.conclude(made)
 }

@@ -42,7 +42,7 @@ func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritt
 		answer.Body.Close()
 		return t
 	}
-	e.After(ctx, func(context.Context) { drain(answer.Body) })
+	e.later(func(context.Context) { drain(answer.Body) })
 	return t
 }
 

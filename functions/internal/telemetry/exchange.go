@@ -11,6 +11,7 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"holdfast/functions/internal/wire"
@@ -18,7 +19,7 @@ import (
 
 // Exchange gathers the facts of one client request while it is served.
 type Exchange struct {
-	Start         time.Time
+	Start, End    time.Time
 	RequestID     string
 	KeyID         string
 	UserPath      string
@@ -40,23 +41,44 @@ type Exchange struct {
 	Status        int
 	ErrorCode     string
 	FirstByte     time.Duration // from Start to the first upstream output
-	Attempts      []Attempt
+	Attempts      Attempts
 	Usage         *wire.Usage
 	Commit        string // what the commit did
 	Cancelled     bool
 	Revision      string // of the configuration
 }
 
+// Attempts are the tries of one exchange, in order.
+type Attempts []Attempt
+
+// MarshalJSON writes them without reflection: every exchange has some.
+func (a Attempts) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 96*len(a)), '[')
+	for i, one := range a {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"deployment":`...)
+		b = strconv.AppendQuote(b, one.Deployment) // an id of the configuration: visible ASCII
+		b = append(append(append(b, `,"outcome":"`...), one.Outcome...), '"')
+		if one.Status != 0 {
+			b = strconv.AppendInt(append(b, `,"status":`...), int64(one.Status), 10)
+		}
+		b = append(strconv.AppendInt(append(b, `,"ms":`...), one.Millis, 10), '}')
+	}
+	return append(b, ']'), nil
+}
+
 // Attempt is one try at one deployment.
 type Attempt struct {
-	Deployment string `json:"deployment"`
-	Outcome    string `json:"outcome"`
-	Status     int    `json:"status,omitempty"`
-	Millis     int64  `json:"ms"`
+	Deployment string
+	Outcome    string // a class's name
+	Status     int    // HTTP; 0 where there was none
+	Millis     int64
 }
 
 // Log writes the exchange's one line.
-func (e *Exchange) Log(ctx context.Context, log *slog.Logger, now time.Time) {
+func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	if !log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -94,7 +116,7 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger, now time.Time) {
 	if e.FirstByte > 0 {
 		attrs = append(attrs, slog.Int64("ttfb_ms", e.FirstByte.Milliseconds()))
 	}
-	attrs = append(attrs, slog.Int64("duration_ms", now.Sub(e.Start).Milliseconds()))
+	attrs = append(attrs, slog.Int64("duration_ms", e.End.Sub(e.Start).Milliseconds()))
 	if len(e.Attempts) > 0 {
 		attrs = append(attrs, slog.Any("attempts", e.Attempts))
 	}
