@@ -26,7 +26,7 @@ func endpoints() []string { return []string{"chat", "messages", "responses", "em
 func FuzzRead(f *testing.F) {
 	f.Add(byte(0), "X-Session-Id", "s1", "s2", `"s1"`, `{"user_id":"user_d0_account__session_0fa70483-62be-4fd6-956a-167fd042b81d"}`, `"k"`, `[{"role":"user","content":"Hello"}]`)
 	f.Add(byte(2), "session-id", " s1 ", "\xff", `"\ud800"`, `{"user_id":"{\"session_id\":\"x\"}"}`, `7`, `"`)
-	f.Add(byte(2), "Thread-Id", "t\r\n", "", `"`, `{"sessionId":"\"`, `"\"`, `{"id":"conv"`)
+	f.Add(byte(2), "Thread-Id", "t\r\n", "", `"`, `{"sessionId":`, `"\"`, `{"id":`)
 	f.Fuzz(func(t *testing.T, endpoint byte, name, value1, value2, session, metadata, key, other string) {
 		bodies := map[string][]byte{"session_id": []byte(session), "metadata": []byte(metadata), "prompt_cache_key": []byte(key)}
 		for _, member := range []string{"messages", "input", "system", "instructions", "conversation", "litellm_session_id", "user", "safety_identifier", "previous_response_id"} {
@@ -224,5 +224,34 @@ func TestHostileBodies(t *testing.T) {
 			return map[string][]byte{"messages": hello[:end]}[name]
 		}}
 		session(t, resolver(t), q)
+	}
+}
+
+// TestUnvalidated: input that validation would have refused gives no fingerprint
+// and no session, whatever part of it is broken.
+func TestUnvalidated(t *testing.T) {
+	for raw, want := range map[string]identity.Reason{
+		`[{"role":"user","content":"\q"}]`:                                  identity.Malformed,
+		`[{"role":"user","content":"Hello \ud83d"}]`:                        identity.Malformed,
+		`[{"role":"user","content":"\ud83d\ud83d"}]`:                        identity.Malformed,
+		`[{"role":"user","content":"\u12"}]`:                                identity.Malformed,
+		`[{"role":"user","content":"\u12g4"}]`:                              identity.Malformed,
+		`[{"role":"user","content":[{"type":"text","text":"a"},"\ud83d"]}]`: identity.Malformed,
+		`[{"role" "user"}]`:                                                 identity.Malformed,
+		`[{5:"user"}]`:                                                      identity.Malformed,
+		`[{"role":`:                                                         identity.Malformed,
+		`[{"role":}]`:                                                       identity.Malformed,
+		`[{"role":"user"},`:                                                 identity.Malformed,
+		`[{"ro\ud83dle":"user","content":"Hello"}]`:                         identity.UnknownContent,
+		`[{"role":"user","content":[{"type":"text"}`:                        identity.Malformed,
+		`[{"role":"user","content":["\ud83d" "x"`:                           identity.Malformed,
+		`[{"role":"user","content":[{"type":nul}]},5`:                       identity.UnknownContent,
+	} {
+		signals, err := resolver(t).Read(identity.Request{Endpoint: "chat", Member: func(name string) []byte {
+			return map[string][]byte{"messages": []byte(raw)}[name]
+		}})
+		if err != nil || len(signals.Skipped) != 1 || signals.Skipped[0].Reason != want {
+			t.Errorf("%s: %v, %v, want %s", raw, signals.Skipped, err, want)
+		}
 	}
 }

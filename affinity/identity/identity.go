@@ -19,6 +19,10 @@
 // never panics; it costs time in proportion to its size and yields no
 // fingerprint.
 //
+// Limits of an inferred id: equal openings merge, so that two conversations that
+// begin with the same words are one session; a changed or trimmed opening splits
+// a conversation; an increment alone cannot be linked to anything.
+//
 // Concurrency: a Resolver is made once and shared by all goroutines. Signals
 // and Session are values.
 //

@@ -142,6 +142,7 @@ func TestRegistry(t *testing.T) {
 		{"user_id that is a user", nil, `{"metadata":{"user_id":"test-user"}}`, "", "", []identity.Skip{{"metadata.user_id", identity.NoSessionUUID}}},
 		{"user_id that is a number", nil, `{"metadata":{"user_id":7,"session_id":"b2"}}`, "b2", "metadata.session_id", []identity.Skip{{"metadata.user_id", identity.NotString}}},
 		{"user_id out of bounds", nil, `{"metadata":{"user_id":` + quote(t, strings.Repeat("x", 20000)+"_session_"+uuid1) + `}}`, "", "", []identity.Skip{{"metadata.user_id", identity.TooLong}}},
+		{"user_id a little out of bounds", nil, `{"metadata":{"user_id":` + quote(t, strings.Repeat("x", 2048)+"_session_"+uuid1) + `}}`, "", "", []identity.Skip{{"metadata.user_id", identity.TooLong}}},
 		{"metadata.session_id", nil, `{"metadata":{"sessionId":"b3","session_id":"b2"},"litellm_session_id":"b4","conversation":"b5"}`, "b2", "metadata.session_id", nil},
 		{"metadata.sessionId", nil, `{"metadata":{"sessionId":"b3"},"litellm_session_id":"b4","conversation":"b5"}`, "b3", "metadata.sessionId", nil},
 		{"litellm_session_id", nil, `{"metadata":{"user_id":null},"litellm_session_id":"b4","conversation":"b5"}`, "b4", "litellm_session_id", nil},
