@@ -48,15 +48,21 @@ func (p *Patch) put(t top) {
 	p.tops = append(p.tops, t)
 }
 
-// Replace puts valid JSON in the place of a value of this document.
+// Replace puts valid JSON in the place of a value of this document; one that
+// does not exist is no edit.
 func (p *Patch) Replace(v Value, with []byte) {
-	p.cuts = append(p.cuts, cut{v.start, v.end, with})
+	if v.Exists() {
+		p.cuts = append(p.cuts, cut{v.start, v.end, with})
+	}
 }
 
 // SetIn gives a member of a nested object of this document a value: in its
 // place where it is there, else after the last one. It does not go together with
-// Prune on the same object.
+// Prune on the same object. What is no object is left alone.
 func (p *Patch) SetIn(object Value, name string, value []byte) {
+	if object.Kind() != '{' {
+		return
+	}
 	at, comma := object.start+1, false
 	for each := object.Each(); each.Next(); {
 		if each.Is(name) {

@@ -93,9 +93,12 @@ func (v Value) Head(limit int) string {
 	if v.Len() <= limit {
 		return v.Text()
 	}
-	literal := make([]byte, 0, limit+2)
-	literal = append(append(literal, v.raw[v.start:v.start+1+limit]...), '"')
-	return string(unquote(literal))
+	text := v.raw[v.start+1 : v.start+1+limit]
+	if escaped(text) { // the cut parts a backslash from what it escapes
+		text = text[:limit-1]
+	}
+	literal := append(make([]byte, 0, limit+2), '"')
+	return string(unquote(append(append(literal, text...), '"')))
 }
 
 // Is reports whether the value is the string text.
