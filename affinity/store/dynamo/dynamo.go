@@ -95,7 +95,6 @@ type Store struct {
 	client         *dynamodb.Client
 	names          map[store.Table]string
 	tables         map[string]store.Table
-	indexed        map[store.Table]bool
 	now            func() time.Time
 	random         io.Reader
 	attemptTimeout time.Duration
@@ -149,13 +148,9 @@ func (s *Store) setTables(prefix string) error {
 	}
 	s.names = map[store.Table]string{}
 	s.tables = map[string]store.Table{}
-	s.indexed = map[store.Table]bool{}
 	for _, t := range store.Tables() {
 		s.names[t] = prefix + t.String()
 		s.tables[prefix+t.String()] = t
-	}
-	for _, described := range table.All() {
-		s.indexed[s.tables[prefix+described.Name]] = described.Indexed
 	}
 	return nil
 }

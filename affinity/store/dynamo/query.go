@@ -21,9 +21,6 @@ func (s *Store) Query(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := store.CheckQuery(ctx, q); err != nil {
 		return store.Page{}, err
 	}
-	if err := s.checkIndex(q.Table, q.Indexed); err != nil {
-		return store.Page{}, err
-	}
 	after, resumed, err := q.Position()
 	if err != nil {
 		return store.Page{}, err
@@ -153,12 +150,4 @@ func lastPosition(q store.Query, last attributes) (store.Position, error) {
 		return store.Position{}, errForeign
 	}
 	return p, nil
-}
-
-// checkIndex refuses what only a table with an index can do.
-func (s *Store) checkIndex(t store.Table, wanted bool) error {
-	if wanted && !s.indexed[t] {
-		return fmt.Errorf("%w: table %s has no index", store.ErrInvalid, t)
-	}
-	return nil
 }

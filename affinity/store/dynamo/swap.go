@@ -37,9 +37,6 @@ func (s *Store) Swap(ctx context.Context, h store.Handle, next store.Record) (st
 	if err := store.CheckSwap(ctx, h, next); err != nil {
 		return store.Handle{}, err
 	}
-	if err := s.checkIndex(h.Key().Table, next.Index != store.Index{}); err != nil {
-		return store.Handle{}, err
-	}
 	own, err := s.newRevision()
 	if err != nil {
 		return store.Handle{}, err

@@ -1,19 +1,17 @@
 package dynamo_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/affinity/store"
@@ -125,6 +123,104 @@ func badCalls(t *testing.T, s *dynamo.Store) {
 	}
 }
 
+// Every operation is sent twice at most, also by a client that would resend by
+// itself.
+func TestTwoAttempts(t *testing.T) {
+	f := newFixture(t, false)
+	eager := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(f.endpoint), Credentials: f.client.Options().Credentials,
+	})
+	f.front.Inject(wirefault.Rule{Times: -1, Fault: wirefault.Fault{Kind: wirefault.Throttle}})
+	var numbers []int
+	s := f.open(t, func(c *dynamo.Config) {
+		c.Client = eager
+		c.Observe = func(a dynamo.Attempt) { numbers = append(numbers, a.Number) }
+	})
+	for what, call := range calls(s) {
+		if err := call(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v, want ErrUnavailable", what, err)
+		}
+	}
+	want := map[string]int{"BatchGetItem": 2, "PutItem": 2, "UpdateItem": 2, "Query": 2}
+	if d := cmp.Diff(want, f.front.Counts()); d != "" {
+		t.Errorf("requests (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]int{1, 2, 1, 2, 1, 2, 1, 2}, numbers); d != "" {
+		t.Errorf("numbers of the attempts (-want +got):\n%s", d)
+	}
+}
+
+// Each attempt has its own share of the call's time, so that a silent first one
+// leaves room for another.
+func TestDefaultAttemptTimeout(t *testing.T) {
+	t.Parallel()
+	const slack = 500 * time.Millisecond
+	var took []time.Duration
+	s, err := dynamo.New(dynamo.Config{
+		Endpoint: frontWith(wirefault.Fault{Kind: wirefault.Silence})(t),
+		Observe:  func(a dynamo.Attempt) { took = append(took, a.Took) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Read(t.Context(), key); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Read: %v, want ErrUnavailable", err)
+	}
+	if len(took) != 2 || took[0] < dynamo.DefaultAttemptTimeout || took[0] > dynamo.DefaultAttemptTimeout+slack {
+		t.Errorf("attempts took %v, want two of %v", took, dynamo.DefaultAttemptTimeout)
+	}
+}
+
+// Every read asks for strong consistency, but on the index, which has none.
+func TestReadsAreConsistent(t *testing.T) {
+	f := newFixture(t, false)
+	bodies := &bodyKeeper{inner: http.DefaultTransport}
+	s := f.open(t, func(c *dynamo.Config) { c.Client = clientOver(t, f.endpoint, bodies) })
+	readMany(t, s)
+	f.front.Inject(wirefault.Rule{Operation: "BatchGetItem", Fault: wirefault.Fault{Kind: wirefault.Partial}})
+	readMany(t, s)
+	conflicting(t, s)
+	if _, err := s.Query(t.Context(), store.Query{Table: store.Ledger, Partition: "p"}); err != nil {
+		t.Fatal(err)
+	}
+	queryOnce(t, s)
+	var got []string
+	for _, body := range bodies.sent {
+		var in struct {
+			IndexName      string
+			ConsistentRead *bool
+			RequestItems   map[string]struct{ ConsistentRead bool }
+		}
+		if err := json.Unmarshal(body, &in); err != nil {
+			t.Fatal(err)
+		}
+		for _, batch := range in.RequestItems {
+			in.ConsistentRead = &batch.ConsistentRead
+			got = append(got, fmt.Sprintf("batch %v", batch.ConsistentRead))
+		}
+		if in.RequestItems == nil && in.ConsistentRead != nil {
+			got = append(got, fmt.Sprintf("%s %v", in.IndexName, *in.ConsistentRead))
+		}
+	}
+	want := slices.Concat(slices.Repeat([]string{"batch true"}, 4+4+3), []string{" true", " true", table.Index + " false"})
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("reads (-want +got):\n%s", d)
+	}
+}
+
+// What store and stack say about the tables is the same.
+func TestTablesAreDescribed(t *testing.T) {
+	described := table.All()
+	if len(described) != len(store.Tables()) {
+		t.Fatalf("%d tables described, the store has %d", len(described), len(store.Tables()))
+	}
+	for i, st := range store.Tables() {
+		if d := described[i]; d.Name != st.String() || d.Indexed != st.Indexed() {
+			t.Errorf("described as %s, indexed %v; the store says %s, %v", d.Name, d.Indexed, st, st.Indexed())
+		}
+	}
+}
+
 // A batch that is served in part is completed; no key is ever taken as absent
 // because it was left unprocessed.
 func TestPartialBatchIsCompleted(t *testing.T) {
@@ -182,6 +278,16 @@ func TestExpiryIsJudgedByEachAttempt(t *testing.T) {
 	}
 	f.front.Clear()
 
+	put(t, s, "other")
+	if _, err := s.Swap(t.Context(), read(t, s), store.Record{Expires: clock.Now().Add(time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	f.front.Decide(func(wirefault.Request) wirefault.Fault { clock.Advance(time.Hour); return wirefault.Fault{} })
+	if page, err := s.Query(t.Context(), store.Query{Table: key.Table, Partition: key.Partition}); err != nil || len(page.Handles) != 0 {
+		t.Errorf("Query gives %d records that expired on the way, error %v", len(page.Handles), err)
+	}
+	f.front.Clear()
+
 	if _, err := s.Add(t.Context(), key, map[string]int64{"n": 5}, clock.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -190,147 +296,4 @@ func TestExpiryIsJudgedByEachAttempt(t *testing.T) {
 	if err != nil || got["n"] != 1 {
 		t.Errorf("Add to a counter that expired between its attempts: %v, error %v; want it to start from zero", got, err)
 	}
-}
-
-// A deleted record's expiry is kept near enough for DynamoDB's TTL to remove
-// it: items more than five years past are never removed.
-func TestTombstonesCanBeRemoved(t *testing.T) {
-	f := newFixture(t, false)
-	s := f.open(t, nil)
-	h := put(t, s, "v")
-	if _, err := s.Swap(t.Context(), h, store.Delete()); err != nil {
-		t.Fatal(err)
-	}
-	item := rawItem(t, f, key)
-	var expires int64
-	if _, err := fmt.Sscan(item[table.Expiry].(*types.AttributeValueMemberN).Value, &expires); err != nil {
-		t.Fatal(err)
-	}
-	if age := time.Since(time.Unix(expires, 0)); age < time.Hour || age > 48*time.Hour {
-		t.Errorf("a tombstone expired %v ago, want about a day", age)
-	}
-	if item[table.Value] != nil {
-		t.Error("a tombstone keeps the value")
-	}
-}
-
-// rawItem returns an item as DynamoDB has it.
-func rawItem(t testing.TB, f *fixture, k store.Key) map[string]types.AttributeValue {
-	t.Helper()
-	out, err := newClient(t, backend.Endpoint()).GetItem(t.Context(), &dynamodb.GetItemInput{
-		TableName: aws.String(f.prefix + k.Table.String()),
-		Key: map[string]types.AttributeValue{
-			table.PartitionKey: &types.AttributeValueMemberB{Value: []byte(k.Partition)},
-			table.SortKey:      &types.AttributeValueMemberB{Value: []byte(k.Sort)},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Item
-}
-
-// An item that something else wrote into the table is an error, not a miss.
-func TestForeignItemIsNoMiss(t *testing.T) {
-	f := newFixture(t, false)
-	s := f.open(t, nil)
-	_, err := newClient(t, backend.Endpoint()).PutItem(t.Context(), &dynamodb.PutItemInput{
-		TableName: aws.String(f.prefix + table.Affinity),
-		Item: map[string]types.AttributeValue{
-			table.PartitionKey: &types.AttributeValueMemberB{Value: []byte(key.Partition)},
-			table.SortKey:      &types.AttributeValueMemberB{Value: []byte(key.Sort)},
-			table.Value:        &types.AttributeValueMemberS{Value: "a string"},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Read(t.Context(), key); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Read: %v, want ErrUnavailable", err)
-	}
-	if _, err := s.Query(t.Context(), store.Query{Table: store.Affinity, Partition: key.Partition}); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Query: %v, want ErrUnavailable", err)
-	}
-}
-
-// P6: a query's answer and its number of requests do not depend on what other
-// partitions hold.
-func TestQueryCostsItsOwnPartition(t *testing.T) {
-	small, large := newFixture(t, false), newFixture(t, false)
-	crowd(t, large, 10_000)
-	q := store.Query{Table: store.State, Partition: "mine"}
-	var sizes [2]int
-	for i, f := range []*fixture{small, large} {
-		counter := &bodyCounter{inner: http.DefaultTransport}
-		s := f.open(t, func(c *dynamo.Config) {
-			c.Client = clientOver(t, f.endpoint, counter)
-		})
-		for j := range 10 {
-			k := store.Key{Table: store.State, Partition: "mine", Sort: fmt.Sprint(j)}
-			if _, err := s.Swap(t.Context(), store.NewHandle(k, "", store.Record{}), store.Record{Value: []byte("turn")}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f.front.ResetCounts()
-		counter.bytes = 0
-		page, err := s.Query(t.Context(), q)
-		if err != nil || len(page.Handles) != 10 || page.Cursor != "" {
-			t.Fatalf("%d records, cursor %q, error %v", len(page.Handles), page.Cursor, err)
-		}
-		if d := cmp.Diff(map[string]int{"Query": 1}, f.front.Counts()); d != "" {
-			t.Errorf("requests (-want +got):\n%s", d)
-		}
-		sizes[i] = counter.bytes
-	}
-	if sizes[0] != sizes[1] || sizes[0] == 0 {
-		t.Errorf("answers of %d bytes alone and %d bytes among 10,000", sizes[0], sizes[1])
-	}
-}
-
-// crowd fills the other partitions of the state table.
-func crowd(t *testing.T, f *fixture, n int) {
-	t.Helper()
-	client := newClient(t, backend.Endpoint())
-	name := f.prefix + table.State
-	for i := 0; i < n; i += 25 {
-		var writes []types.WriteRequest
-		for j := range 25 {
-			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
-				table.PartitionKey: &types.AttributeValueMemberB{Value: fmt.Appendf(nil, "mine%d", i+j)},
-				table.SortKey:      &types.AttributeValueMemberB{Value: []byte("0")},
-				table.Revision:     &types.AttributeValueMemberS{Value: "r"},
-			}}})
-		}
-		_, err := client.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{name: writes}})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// bodyCounter counts the bytes of answers.
-type bodyCounter struct {
-	inner http.RoundTripper
-	bytes int
-}
-
-func (c *bodyCounter) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := c.inner.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	c.bytes += len(body)
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, err
-}
-
-func clientOver(t *testing.T, endpoint string, transport http.RoundTripper) *dynamodb.Client {
-	t.Helper()
-	client, err := dynamo.NewClient(dynamo.Config{Endpoint: endpoint, HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
 }
