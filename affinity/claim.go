@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 
 	"holdfast/affinity/store"
@@ -32,7 +33,7 @@ func (p *Plan) Claim(ctx context.Context, candidate Target) (Target, error) {
 	}
 	cause := store.ErrConflict
 	for range claimTries {
-		h, err := p.swap(ctx, p.handle, candidate)
+		h, err := p.swap(ctx, p.handle, candidate, p.state.choice())
 		if err == nil {
 			p.hold(h, true)
 			return candidate, nil
@@ -58,9 +59,16 @@ func (p *Plan) claimable() bool {
 }
 
 // swap writes a target where the record is still as h saw it.
-func (p *Plan) swap(ctx context.Context, h store.Handle, t Target) (store.Handle, error) {
+func (p *Plan) swap(ctx context.Context, h store.Handle, t Target, chosen string) (store.Handle, error) {
 	return p.state.store.Swap(ctx, h, store.Record{
-		Value:   encodePreference(t, p.endpoint),
+		Value:   encodePreference(t, p.endpoint, chosen),
 		Expires: p.state.expiry(t.TTL, p.state.ttl),
 	})
+}
+
+// choice marks one claim or move, so that a renewal of it can be told from
+// another switch, even one to the same target.
+func (s *State) choice() string {
+	n := s.nonce()
+	return hex.EncodeToString(n[:8])
 }

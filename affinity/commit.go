@@ -45,7 +45,8 @@ func (p *Plan) Changes(served Target) bool {
 // Commit records, after success only, what actually served: it compares with
 // the record that this exchange read or claimed, and writes a new revision with
 // a fresh lifetime. Where another record stands it writes and renews nothing,
-// so that a late success never undoes a newer switch. A record that merely
+// so that a late success never undoes a newer switch; a mere renewal of what was
+// read is no switch, and does not keep a move from being made. A record that merely
 // lapsed while the exchange ran, and was replaced by nobody, is written anew.
 //
 // While the store has not answered this exchange only this process's own memory
@@ -59,14 +60,20 @@ func (p *Plan) Commit(ctx context.Context, served Target) (Commit, error) {
 		p.remember(served)
 		return Nothing, nil
 	}
-	done := Committed
-	if !p.Changes(served) {
-		done = Renewed
+	done, chosen := Renewed, p.chosen
+	if p.Changes(served) {
+		done, chosen = Committed, p.state.choice()
 	}
-	h, err := p.swap(ctx, p.handle, served)
+	h, err := p.swap(ctx, p.handle, served, chosen)
+	for range renewalTries {
+		if done == Renewed || !errors.Is(err, store.ErrConflict) || !p.renewedOnly(h) {
+			break
+		}
+		h, err = p.swap(ctx, h, served, chosen)
+	}
 	if errors.Is(err, store.ErrConflict) && p.lapsed(h) {
 		done = Committed
-		h, err = p.swap(ctx, h, served)
+		h, err = p.swap(ctx, h, served, p.state.choice())
 	}
 	switch {
 	case err == nil:
@@ -93,6 +100,22 @@ func (p *Plan) overflows(served Target) bool {
 		holder = p.Preference // this process's own memory, while degraded
 	}
 	return p.spilled && holder != nil && holder.Deployment != served.Deployment
+}
+
+// renewalTries bounds how often one move meets a record that was renewed
+// meanwhile: by turns of the session that ended while this one failed over.
+const renewalTries = 4
+
+// renewedOnly reports whether the record that stands is the one compared with,
+// renewed since. Nobody has switched, so a move may still be made: what it read
+// of the old target is newer than the success that renewed it.
+func (p *Plan) renewedOnly(current store.Handle) bool {
+	record, live := current.Record()
+	if !live || p.chosen == "" {
+		return false
+	}
+	_, chosen, ok := p.state.decodePreference(record.Value)
+	return ok && chosen == p.chosen
 }
 
 // lapsed reports whether the record compared with has expired meanwhile and

@@ -65,7 +65,7 @@ func (s *State) SetPreference(ctx context.Context, key string, t Target) error {
 		if err := json.Unmarshal(r.Value, &p); err != nil {
 			return store.Record{}, ErrNotFound
 		}
-		r.Value = encodePreference(t, p.Endpoint)
+		r.Value = encodePreference(t, p.Endpoint, s.choice())
 		return r, nil
 	})
 }

@@ -2,6 +2,7 @@ package affinity_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type shared struct {
 	deployment string
 	write      int // 0: nobody ever wrote
+	chosen     int // the write that chose the deployment: renewals are no choice
 	expires    time.Time
 }
 
@@ -44,10 +46,16 @@ func (m *machine) live() shared {
 	return m.record
 }
 
+// write records a claim or a move; renew the same choice once more.
 func (m *machine) write(deployment string) shared {
 	m.writes++
-	m.record = shared{deployment, m.writes, m.w.Now().Add(time.Hour)}
+	m.record = shared{deployment, m.writes, m.writes, m.w.Now().Add(time.Hour)}
 	return m.record
+}
+
+func (m *machine) renew() {
+	m.writes++
+	m.record.write, m.record.expires = m.writes, m.w.Now().Add(time.Hour)
 }
 
 var session = turn{scope: alice, session: "s"}
@@ -106,11 +114,14 @@ func (m *machine) Commit(t *rapid.T) {
 	r, served := m.pick(t), m.deployment(t)
 	m.close(r)
 	now, want := m.live(), affinity.Stale
-	if now.write == r.seen.write || now.write == 0 && r.lapsed(m) {
+	same := r.seen.write > 0 && r.seen.deployment == served
+	switch {
+	case now.write > 0 && now.write == r.seen.write && same:
+		want = affinity.Renewed
+		m.renew()
+	case now.write == r.seen.write || now.write == 0 && r.lapsed(m),
+		now.write > 0 && now.chosen == r.seen.chosen && !same: // others have only renewed it
 		want = affinity.Committed
-		if now.write > 0 && now.deployment == served {
-			want = affinity.Renewed
-		}
 		m.write(served)
 	}
 	got, err := r.plan.Commit(t.Context(), target(served))
@@ -144,8 +155,8 @@ func (m *machine) Check(t *rapid.T) {
 		return
 	}
 	for _, r := range all {
-		want := fmt.Sprintf(`{"deployment":%q,"model":"m","pool":"m","endpoint":"responses"}`, now.deployment)
-		if r.Value != want || !r.Expires.Equal(now.expires) {
+		want := fmt.Sprintf(`{"deployment":%q,"model":"m","pool":"m","endpoint":"responses","switch":"`, now.deployment)
+		if !strings.HasPrefix(r.Value, want) || !r.Expires.Equal(now.expires) {
 			t.Fatalf("the store holds %+v, the model %+v", r, now)
 		}
 	}

@@ -55,6 +55,7 @@ type Plan struct {
 	handle  store.Handle
 	known   bool
 	held    *Target   // what that record says; nil: absent, or not readable
+	chosen  string    // the switch that chose held; renewals do not change it
 	expires time.Time // when it lapses; zero: never, or absent
 	mine    bool      // it is this exchange's own claim
 
@@ -180,26 +181,22 @@ func (p *Plan) continueFrom(h store.Handle, signals identity.Signals) error {
 
 // hold takes a record as the one to compare with from now on.
 func (p *Plan) hold(h store.Handle, mine bool) {
-	p.handle, p.known, p.mine, p.held = h, true, mine, nil
-	t, expires, ok := p.follow(h)
-	p.expires = expires
-	if ok {
-		p.held = &t
-	}
+	p.handle, p.known, p.mine = h, true, mine
+	p.held, p.chosen, p.expires = p.follow(h)
 }
 
-// follow reads a record and lets this process's own memory follow it.
-func (p *Plan) follow(h store.Handle) (t Target, expires time.Time, ok bool) {
+// follow reads a record and lets this process's own memory follow it. The
+// target is nil where there is none to follow.
+func (p *Plan) follow(h store.Handle) (t *Target, chosen string, expires time.Time) {
 	record, live := h.Record()
 	if live {
-		t, ok = p.state.decodePreference(record.Value)
+		if found, by, ok := p.state.decodePreference(record.Value); ok {
+			p.state.local.put(p.tuple(), found, record.Expires)
+			return &found, by, record.Expires
+		}
 	}
-	if ok {
-		p.state.local.put(p.tuple(), t, record.Expires)
-	} else {
-		p.state.local.drop(p.tuple())
-	}
-	return t, record.Expires, ok
+	p.state.local.drop(p.tuple())
+	return nil, "", record.Expires
 }
 
 // Require turns this exchange into one that only the given owner may serve:

@@ -237,3 +237,31 @@ func TestS8FailureWritesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A renewal is no switch: an exchange that failed over while an earlier turn of
+// the same session was still renewing the old target moves the session all the
+// same. A switch back to the same target is one, and stands.
+func TestMoveOutlivesRenewals(t *testing.T) {
+	w := newWorld(2)
+	r := turn{scope: alice, session: "s"}
+	w.serve(t, 0, r, "a")
+	moving := w.plan(t, 0, r)
+	for range 3 {
+		if got := w.serve(t, 1, r, "a"); got != affinity.Renewed {
+			t.Fatalf("commit = %v, want renewed", got)
+		}
+	}
+	if got := commit(t, moving, "b"); got != affinity.Committed {
+		t.Errorf("commit = %v, want committed over the renewals", got)
+	}
+	if got := w.preferred(t, 1, r); got != "b" {
+		t.Errorf("the session prefers %q, want b", got)
+	}
+
+	late := w.plan(t, 0, r)
+	w.serve(t, 1, r, "c")
+	w.serve(t, 1, r, "b") // back to what late has read, by two switches
+	if got := commit(t, late, "a"); got != affinity.Stale {
+		t.Errorf("commit = %v, want stale: there were newer switches", got)
+	}
+}

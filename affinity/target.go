@@ -30,22 +30,23 @@ type preference struct {
 	Pool       string   `json:"pool,omitzero"`
 	Path       []string `json:"path,omitempty"`
 	Endpoint   string   `json:"endpoint,omitzero"` // for those who look at a session's preferences
+	Switch     string   `json:"switch,omitzero"`   // random, of the claim or move that chose this target; renewals keep it
 }
 
-func encodePreference(t Target, endpoint string) []byte {
-	return encode(preference{t.Deployment, t.Model, t.Pool, t.Path, endpoint})
+func encodePreference(t Target, endpoint, chosen string) []byte {
+	return encode(preference{t.Deployment, t.Model, t.Pool, t.Path, endpoint, chosen})
 }
 
 // decodePreference returns the target of a live record's value. One that cannot
 // be read is none to follow, but its record is still one to compare with: the
 // next claim or commit replaces it.
-func (s *State) decodePreference(value []byte) (Target, bool) {
+func (s *State) decodePreference(value []byte) (t Target, chosen string, ok bool) {
 	var p preference
 	if err := json.Unmarshal(value, &p); err != nil || p.Deployment == "" {
 		s.log.Warn("affinity: a preference record cannot be read")
-		return Target{}, false
+		return Target{}, "", false
 	}
-	return Target{Deployment: p.Deployment, Model: p.Model, Pool: p.Pool, Path: p.Path}, true
+	return Target{Deployment: p.Deployment, Model: p.Model, Pool: p.Pool, Path: p.Path}, p.Switch, true
 }
 
 // encode returns the stored form of a record made of strings, numbers and

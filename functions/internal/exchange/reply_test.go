@@ -16,7 +16,11 @@ func TestHeartbeats(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := newReply(w, []byte(": keep-alive\n\n"), func(h http.Header) { h.Set("X-Holdfast-Deployment", "one") })
 		r.watch()
-		beats := func() int { return strings.Count(w.Body.String(), "keep-alive") }
+		beats := func() int {
+			r.mu.Lock() // the timer's goroutine writes
+			defer r.mu.Unlock()
+			return strings.Count(w.Body.String(), "keep-alive")
+		}
 		at := func(d time.Duration, want int) {
 			t.Helper()
 			time.Sleep(d)
