@@ -2,15 +2,17 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"holdfast/affinity/store"
 )
 
-// maxRounds bounds how often an Add chooses its form anew; each round lost
-// means that another writer has won one.
+// maxRounds bounds how often a write whose condition failed tries anew, where
+// it may; each round lost means that another writer has won one.
 const maxRounds = 32
+
+var errOutrun = errors.New("outrun by other writers")
 
 // add is one Add under way.
 type add struct {
@@ -43,7 +45,6 @@ func (s *Store) Add(ctx context.Context, key store.Key, deltas map[string]int64,
 
 func (a *add) run(ctx context.Context) (map[string]int64, error) {
 	f := extend
-	var conflicted error
 	for range maxRounds {
 		e, err := a.send(ctx, f)
 		switch {
@@ -55,14 +56,13 @@ func (a *add) run(ctx context.Context) (map[string]int64, error) {
 				return nil, err // nothing was written
 			}
 			f = a.formFor(stands)
-			conflicted = err
 		case e.doubtful():
 			return a.settle(ctx, err)
 		default:
 			return nil, unavailable(f.operation(), err)
 		}
 	}
-	return nil, unavailable(f.operation(), fmt.Errorf("outrun by other writers: %w", conflicted))
+	return nil, unavailable(f.operation(), errOutrun)
 }
 
 // send resends only what was certainly not applied.

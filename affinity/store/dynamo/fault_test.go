@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -280,6 +281,26 @@ func TestUnreachableIsUnavailable(t *testing.T) {
 		if err := call(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v, want ErrUnavailable", what, err)
 		}
+	}
+}
+
+// X3: what an error says may be logged, so it holds no key and no value.
+func TestErrorsNameNoKeys(t *testing.T) {
+	k := store.Key{Table: store.Affinity, Partition: "raw-partition", Sort: "raw-sort"}
+	f := newEmptyFixture(t, true) // without tables, what is not refused by the wire is by DynamoDB
+	s := f.open(t, nil)
+	for _, kind := range []wirefault.Kind{wirefault.None, wirefault.Throttle, wirefault.Error, wirefault.Drop, wirefault.Reset, wirefault.Torn} {
+		f.front.Inject(wirefault.Rule{Times: -1, Fault: wirefault.Fault{Kind: kind}})
+		_, errRead := s.Read(t.Context(), k)
+		_, errSwap := s.Swap(t.Context(), store.NewHandle(k, "raw-revision", store.Record{}), store.Record{Value: []byte("raw-value")})
+		_, errAdd := s.Add(t.Context(), k, map[string]int64{"raw-counter": 1}, time.Time{})
+		_, errQuery := s.Query(t.Context(), store.Query{Table: k.Table, Partition: k.Partition, From: k.Sort})
+		for _, err := range []error{errRead, errSwap, errAdd, errQuery} {
+			if err == nil || strings.Contains(err.Error(), "raw-") {
+				t.Errorf("fault %d: error %v, want one that names nothing", kind, err)
+			}
+		}
+		f.front.Clear()
 	}
 }
 
