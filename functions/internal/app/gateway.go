@@ -56,7 +56,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	guarded := o.Store
+	guarded := store.NewGuard(store.GuardConfig{Store: o.Store, Now: o.Now})
 	secret, err := installation(ctx, guarded, o.Environment.Secret)
 	if err != nil {
 		return nil, err
