@@ -166,7 +166,6 @@ func generate(name string) func(*api, http.ResponseWriter, *http.Request) {
 		snapshot := a.Configuration.Current()
 		principal, p := authenticate(snapshot, r.Header, a.Now())
 		if p != nil {
-			drain(r.Body)
 			refuse(w, r, p)
 			return
 		}

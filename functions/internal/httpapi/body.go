@@ -22,22 +22,17 @@ const (
 // readBody returns the request's whole JSON body.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Problem) {
 	if p := acceptable(r.Header); p != nil {
-		drain(r.Body)
 		return nil, p
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyLimit)) // a host without deadlines has the body already
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	if r.ContentLength > maxBody {
-		drain(r.Body)
 		return nil, tooLarge()
 	}
+	defer within(w, bodyLimit)()
 	body, err := readAll(r)
 	switch {
 	case err != nil:
 		return nil, wire.Refuse(wire.InvalidRequest).Saying("The request body did not arrive whole. Send it again.")
 	case len(body) > maxBody:
-		drain(r.Body)
 		return nil, tooLarge()
 	case len(body) == 0:
 		return nil, wire.Refuse(wire.InvalidJSON).Saying("The request has no body. Send a JSON object.")
@@ -45,9 +40,18 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Problem) {
 	return body, nil
 }
 
+// within bounds how long the rest of a body may take to arrive; the function
+// that it returns lifts the bound. A host without deadlines has it all already.
+func within(w http.ResponseWriter, limit time.Duration) (lift func()) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(limit))
+	return func() { _ = control.SetReadDeadline(time.Time{}) }
+}
+
 // readAll reads at most one byte more than a body may have, into a buffer of
 // the announced size.
 func readAll(r *http.Request) ([]byte, error) {
+	r.Header.Del(expect) // reading tells the client to go on
 	limited := io.LimitReader(r.Body, maxBody+1)
 	if r.ContentLength <= 0 {
 		return io.ReadAll(limited)
@@ -64,9 +68,19 @@ func tooLarge() *wire.Problem {
 		" MiB. Send images and files by reference (a URL or a file id), or shorten the conversation.")
 }
 
+// expect is how a client asks whether its body is wanted before it sends it.
+const expect = "Expect"
+
 // drain reads what a client is still sending: one that is cut off while it
-// writes never sees why.
-func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, maxDrain) }
+// writes never sees why it was refused. One that has asked first, and was not
+// told to go on, sends nothing.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Header.Get(expect) != "" {
+		return
+	}
+	defer within(w, bodyLimit)()
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+}
 
 // acceptable refuses bodies that are not plain JSON.
 func acceptable(h http.Header) *wire.Problem {

@@ -29,8 +29,10 @@ func authenticate(snapshot *exchange.Snapshot, header http.Header, now time.Time
 	return principal, wire.Refuse(wire.InvalidAPIKey)
 }
 
-// refuse answers a problem in the protocol of the request's route.
+// refuse answers a problem in the protocol of the request's route, once the
+// client has stopped sending.
 func refuse(w http.ResponseWriter, r *http.Request, p *wire.Problem) {
+	drain(w, r)
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("X-Holdfast-Error", string(p.Code))
