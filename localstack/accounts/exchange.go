@@ -39,6 +39,7 @@ type exchange struct {
 	events   int
 	finished bool
 	gone     bool // the client
+	torn     bool // the connection, by a fault
 }
 
 // handle makes the handler of a route.
@@ -104,9 +105,17 @@ func (x *exchange) note(change func(*Call)) {
 	}
 }
 
-// close completes the journal's entry, also when the connection was torn down.
+// settle completes the journal's entry before the last bytes leave, so that
+// whoever has read them finds it complete.
+func (x *exchange) settle(finished bool) {
+	x.note(func(c *Call) {
+		c.Open, c.Status, c.Events, c.Finished = false, x.status, x.events, finished
+	})
+}
+
+// close says how it really ended: the last bytes may have found nobody.
 func (x *exchange) close() {
-	gone := x.gone || x.r.Context().Err() != nil
+	gone := !x.torn && (x.gone || x.r.Context().Err() != nil)
 	x.note(func(c *Call) {
 		c.Open, c.Status, c.Events = false, x.status, x.events
 		c.Finished = x.finished
@@ -164,6 +173,7 @@ func (x *exchange) plain(status int, body []byte) {
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.head(status, "application/json")
 	x.gone = x.r.Context().Err() != nil
+	x.settle(!x.gone)
 	_, err := x.w.Write(body)
 	x.finished = err == nil && !x.gone
 }
@@ -179,6 +189,8 @@ func (x *exchange) result(body []byte, r *refusal.Refusal) {
 
 // reset tears the connection down so that the client sees a reset.
 func (x *exchange) reset() {
+	x.torn = true
+	x.settle(false)
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler) // not a plain connection: the server's own way to abort

@@ -1,6 +1,8 @@
 package accounts
 
 import (
+	"slices"
+
 	"holdfast/localstack/accounts/internal/answer"
 	"holdfast/localstack/accounts/internal/emit"
 	"holdfast/localstack/accounts/internal/prompt"
@@ -41,11 +43,16 @@ func (x *exchange) generate(q request, invalid *refusal.Refusal, prefix string) 
 	if invalid == nil && !x.account.serves(x.model) {
 		invalid = x.unknownModel()
 	}
+	var ask answer.Ask
+	if invalid == nil {
+		ask = q.Ask()
+		invalid = x.impossible(ask)
+	}
 	if invalid != nil {
 		x.refuse(invalid)
 		return
 	}
-	p, reply := x.reply(q, prefix)
+	p, reply := x.reply(q, ask, prefix)
 	commit := func() { x.commit(q, p, reply) }
 	if !q.Streams() {
 		body := q.Body(reply)
@@ -58,13 +65,29 @@ func (x *exchange) generate(q request, invalid *refusal.Refusal, prefix string) 
 	s.play()
 }
 
+// impossible refuses to force a tool that is not offered.
+func (x *exchange) impossible(ask answer.Ask) *refusal.Refusal {
+	named := ask.Force == answer.Named && !slices.ContainsFunc(ask.Tools, func(t answer.Tool) bool { return t.Name == ask.Named })
+	none := ask.Force == answer.Any && len(ask.Tools) == 0
+	switch {
+	case x.anthropic && named:
+		return refusal.Invalid("", "", "Tool '%s' not found in provided tools", ask.Named)
+	case x.anthropic && none:
+		return refusal.Invalid("", "", "tool_choice: may only be specified while providing tools")
+	case named:
+		return refusal.Invalid("tool_choice", "", "Invalid value for 'tool_choice': '%s' was not found in the 'tools' parameter.", ask.Named)
+	case none:
+		return refusal.Invalid("tool_choice", "", "Invalid value for 'tool_choice': 'required' is only allowed when 'tools' are specified.")
+	}
+	return nil
+}
+
 // reply takes the prompt through the cache and decides the answer.
-func (x *exchange) reply(q asked, prefix string) (*prompt.Prefix, *answer.Reply) {
+func (x *exchange) reply(q asked, ask answer.Ask, prefix string) (*prompt.Prefix, *answer.Reply) {
 	a := x.account
 	p := a.cache.Prefix(x.protocol, x.model)
 	q.Write(p)
 	use := a.cache.Use(p, a.config.Now())
-	ask := q.Ask()
 	ask.Size = p.Size()
 	reply := &answer.Reply{Answer: a.style.Answer(ask), ID: a.mint(prefix), Created: x.began, Account: a.tag, Mint: a.mint}
 	reply.Usage = answer.Usage{Use: use, Output: reply.Tokens(), Reasoning: reply.Thinking()}
@@ -107,6 +130,6 @@ func (x *exchange) compact() {
 		x.refuse(r)
 		return
 	}
-	_, reply := x.reply(q, "resp_")
+	_, reply := x.reply(q, q.Ask(), "resp_")
 	x.send(q.Compact(reply))
 }

@@ -37,7 +37,10 @@ func (x *exchange) send(body []byte) {
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 		x.head(http.StatusOK, "application/json")
 		x.write(nil)
-		x.finished = x.pause(f.Delay) && x.write(body)
+		if x.pause(f.Delay) {
+			x.settle(true)
+			x.finished = x.write(body)
+		}
 	default:
 		x.plain(http.StatusOK, body)
 	}
@@ -61,11 +64,7 @@ func (p *player) play() {
 		p.finished = p.through(p.events.Len())
 		return
 	}
-	if f.AfterBytes > 0 {
-		if !p.bytes(f.AfterBytes) {
-			return
-		}
-	} else if !p.through(p.events.Upto(f.After)) {
+	if !p.part(f) {
 		return
 	}
 	switch f.Kind {
@@ -101,23 +100,40 @@ func (p *player) through(n int) bool {
 		if i == end {
 			p.commit()
 		}
-		if p.events.Output(i) && !p.pause(p.delay) || !p.write(p.events.Event(i)) {
+		if p.events.Output(i) && !p.pause(p.delay) {
 			return false
 		}
 		p.exchange.events++
+		if i == p.events.Len()-1 {
+			p.settle(true)
+		}
+		if !p.write(p.events.Event(i)) {
+			return false
+		}
 	}
 	return true
 }
 
-// bytes sends the first n bytes, whatever events they belong to.
-func (p *player) bytes(n int) bool {
-	return p.write(p.events.Bytes[:min(n, len(p.events.Bytes))])
+// part sends what leaves before a fault. Before a reset it goes out at once
+// where no delay paces it: a reset throws away what the kernel still holds, and
+// it holds back the last of many small packets.
+func (p *player) part(f *Fault) bool {
+	n := p.events.Upto(f.After)
+	switch {
+	case f.AfterBytes > 0:
+		return p.write(p.events.Bytes[:min(f.AfterBytes, len(p.events.Bytes))])
+	case f.Kind == ResetAfter && p.delay == 0:
+		p.exchange.events = n
+		return p.write(p.events.Head(n))
+	}
+	return p.through(n)
 }
 
+// extra sends an event that the answer does not have, and ends there.
 func (p *player) extra(event []byte) {
-	if p.write(event) {
-		p.exchange.events++
-	}
+	p.exchange.events++
+	p.settle(false)
+	p.write(event)
 }
 
 // write sends bytes at once; false when the client has gone. A client that goes

@@ -83,6 +83,14 @@ func (e *Events) Event(i int) []byte {
 	return e.Bytes[start:e.ends[i].at]
 }
 
+// Head is the bytes of the first n events.
+func (e *Events) Head(n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	return e.Bytes[:e.ends[n-1].at]
+}
+
 // Output tells whether the i-th event is output.
 func (e *Events) Output(i int) bool { return e.ends[i].output }
 

@@ -4,6 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"holdfast/localstack/accounts/internal/emit"
 	"holdfast/localstack/accounts/internal/refusal"
 )
 
@@ -27,7 +31,28 @@ func (q *Request) check() *refusal.Refusal {
 	if r := q.pairs(); r != nil {
 		return r
 	}
+	if r := q.schemas(); r != nil {
+		return r
+	}
 	return q.markers()
+}
+
+// schemas checks that each tool of the client's own has one; a tool with a type
+// is the provider's.
+func (q *Request) schemas() *refusal.Refusal {
+	for i := range q.Tools {
+		var t struct {
+			Type   string         `json:"type"`
+			Schema jsontext.Value `json:"input_schema"`
+		}
+		if err := json.Unmarshal(q.Tools[i].Rest, &t); err != nil {
+			return refusal.Body(err)
+		}
+		if (t.Type == "" || t.Type == "custom") && emit.Absent(t.Schema) {
+			return invalid("tools.%d.custom.input_schema: Field required", i)
+		}
+	}
+	return nil
 }
 
 func (q *Request) block(b *block, i, j int) *refusal.Refusal {
