@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"holdfast/localstack/accounts"
 	"holdfast/localstack/dynalite"
 	"holdfast/localstack/e2e/process"
+	"holdfast/localstack/wirefault"
 )
 
 // The keys of the documents that tests use. Their values must never be seen.
@@ -60,6 +62,7 @@ type rig struct {
 	store  string
 	data   string
 	env    []string
+	front  *wirefault.Front // before the DynamoDB wire; nil on other stores
 	*process.Gateway
 }
 
@@ -73,8 +76,11 @@ func newRig(t *testing.T, store string, change ...func(*document)) *rig {
 	}
 	r := &rig{t: t, fleet: fleet, config: doc.String(), store: store, data: t.TempDir(), env: []string{"UPSTREAM_KEY=" + upstreamKey}}
 	if store == "dynamodb" {
-		server := dynalite.StartT(t)
-		r.env = append(r.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.Endpoint(), "HOLDFAST_TABLE_PREFIX="+server.Prefix())
+		wire := dynalite.StartT(t)
+		r.front = wirefault.New(wirefault.Config{Target: wire.Endpoint()})
+		server := httptest.NewServer(r.front)
+		t.Cleanup(server.Close)
+		r.env = append(r.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.URL, "HOLDFAST_TABLE_PREFIX="+wire.Prefix())
 	}
 	r.Gateway = r.start()
 	return r
