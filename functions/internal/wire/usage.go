@@ -39,42 +39,55 @@ func ReadUsage(v jsonedit.Value, names UsageNames, counting Counting) (Usage, bo
 	}
 	var u Usage
 	var reads, writes, long, hit, miss int64
-	split := false // hits and misses are told apart
+	var hasTotal, hasHit, hasMiss bool
 	for each := v.Each(); each.Next(); {
-		n, _ := each.Value().Int()
+		n, number := Tokens(each.Value())
 		switch {
 		case each.Is(names.Input):
-			u.Input = n
+			u.Input, hasTotal = n, hasTotal || number
 		case each.Is(names.Output):
-			u.Output = n
+			u.Output, hasTotal = n, hasTotal || number
 		case each.Is(names.InputDetails):
 			reads, writes, long = inputDetails(each.Value(), reads)
 		case each.Is(names.OutputDetails):
-			u.Reasoning, _ = each.Value().Get("reasoning_tokens").Int()
+			u.Reasoning, _ = Tokens(each.Value().Get("reasoning_tokens"))
 		case each.Is("cached_tokens"): // Moonshot, StepFun
 			reads = max(reads, n)
 		case each.Is("prompt_cache_hit_tokens"):
-			hit, split = n, true
+			hit, hasHit = n, number
 		case each.Is("prompt_cache_miss_tokens"):
-			miss, split = n, true
+			miss, hasMiss = n, number
 		}
+	}
+	if hasHit {
+		reads = hit
 	}
 	u.CacheRead, u.CacheWrite1h = reads, min(long, writes)
 	u.CacheWrite5m = writes - u.CacheWrite1h
 	switch {
-	case split:
-		u.Input, u.CacheRead = miss, hit
-	case counting != Outside:
+	case hasMiss:
+		u.Input = miss
+	case hasHit, counting != Outside:
 		u.Input = max(0, u.Input-reads-writes)
 	}
-	return u, true
+	return u, hasTotal || hasHit || hasMiss
+}
+
+// maxTokens bounds a count: what is larger is an upstream's mistake.
+const maxTokens = 1 << 40
+
+// Tokens reads a count of tokens, and whether there is one: neither negative
+// nor beyond all measure, so that sums stay what they should be.
+func Tokens(v jsonedit.Value) (int64, bool) {
+	n, ok := v.Int()
+	return min(max(n, 0), maxTokens), ok
 }
 
 // inputDetails reads what of the input was read from or written to a cache, and
 // how much of the latter stays long.
 func inputDetails(v jsonedit.Value, before int64) (reads, writes, long int64) {
-	reads, _ = v.Get("cached_tokens").Int()
-	writes, _ = v.Get("cache_write_tokens").Int()
-	long, _ = v.Get("cache_write_tokens_details", "ttl_12h_tokens").Int()
+	reads, _ = Tokens(v.Get("cached_tokens"))
+	writes, _ = Tokens(v.Get("cache_write_tokens"))
+	long, _ = Tokens(v.Get("cache_write_tokens_details", "ttl_12h_tokens"))
 	return max(reads, before), writes, long
 }

@@ -13,7 +13,7 @@ func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	a := wire.Answer{ID: v.Get("id").Head(wire.MaxName), Model: v.Get("model").Head(wire.MaxName)}
-	if fault := v.Get("error"); fault.Given() {
+	if fault := v.Get("error"); fault.Filled() {
 		a.Status, a.Err = wire.Failed, wire.ErrorIn(0, fault)
 		return a, nil
 	}

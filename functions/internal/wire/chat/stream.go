@@ -74,7 +74,7 @@ func (s *Stream) chunk(v jsonedit.Value) wire.Step {
 			s.answer.Model = each.Value().Head(wire.MaxName)
 		}
 	}
-	if fault.Given() {
+	if fault.Filled() {
 		return s.fail(wire.ErrorIn(0, fault))
 	}
 	step.UsageOnly = true
@@ -103,7 +103,7 @@ func (s *Stream) choice(v jsonedit.Value, step *wire.Step, usage, fault *jsonedi
 				s.output = speaks(each.Value())
 			}
 			step.Output = step.Output || s.output
-		case each.Is("finish_reason") && each.Value().Kind() == '"':
+		case each.Is("finish_reason") && each.Value().Len() > 0: // some send "" until there is one
 			step.Closing = true
 			s.finish = max(s.finish, finished(each.Value()))
 		case each.Is("usage"): // Moonshot

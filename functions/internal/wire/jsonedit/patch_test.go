@@ -12,6 +12,34 @@ import (
 	"holdfast/functions/internal/wire/jsonedit"
 )
 
+// patchRow is an edit of a document and what comes of it.
+type patchRow struct {
+	name, in string
+	edit     func(*jsonedit.Document, *jsonedit.Patch)
+	want     string
+}
+
+func (row patchRow) run(t *testing.T) {
+	d, err := jsonedit.Parse([]byte(row.in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := d.Edit()
+	row.edit(d, p)
+	if got := string(p.Bytes()); got != row.want {
+		t.Errorf("got  %q\nwant %q", got, row.want)
+	}
+	if string(d.Raw()) != row.in {
+		t.Error("the document itself has changed")
+	}
+	if string(p.Bytes()) != row.want {
+		t.Error("writing out twice gives something else")
+	}
+}
+
+const three = ` { "a" : 1 , "b":[1, 2] ,"c":{"d":"e"} } `
+
+// TestPatch: edits of top-level members.
 func TestPatch(t *testing.T) {
 	set := func(name, value string) func(*jsonedit.Document, *jsonedit.Patch) {
 		return func(_ *jsonedit.Document, p *jsonedit.Patch) { p.Set(name, []byte(value)) }
@@ -23,12 +51,7 @@ func TestPatch(t *testing.T) {
 			}
 		}
 	}
-	const three = ` { "a" : 1 , "b":[1, 2] ,"c":{"d":"e"} } `
-	for _, row := range []struct {
-		name, in string
-		edit     func(*jsonedit.Document, *jsonedit.Patch)
-		want     string
-	}{
+	for _, row := range []patchRow{
 		{"nothing", three, func(*jsonedit.Document, *jsonedit.Patch) {}, three},
 		{"delete absent", three, del("x"), three},
 		{"replace", three, set("b", `"new"`), ` { "a" : 1 , "b":"new" ,"c":{"d":"e"} } `},
@@ -53,6 +76,14 @@ func TestPatch(t *testing.T) {
 			p.Delete("b")
 		}, ` { "a" : 2 ,"c":{"d":"e"} } `},
 		{"escaped name", `{"\u0061":1}`, set("a", "2"), `{"\u0061":2}`},
+	} {
+		t.Run(row.name, row.run)
+	}
+}
+
+// TestPatchNested: edits inside of members, beside others.
+func TestPatchNested(t *testing.T) {
+	for _, row := range []patchRow{
 		{"several at once", three, func(d *jsonedit.Document, p *jsonedit.Patch) {
 			p.Set("z", []byte("0"))
 			p.SetIn(d.Value("c"), "d", []byte("1"))
@@ -79,23 +110,7 @@ func TestPatch(t *testing.T) {
 			p.Set("d", []byte("0"))
 		}, `{"a":[{"b":2}],"d":0}`},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			d, err := jsonedit.Parse([]byte(row.in))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := d.Edit()
-			row.edit(d, p)
-			if got := string(p.Bytes()); got != row.want {
-				t.Errorf("got  %q\nwant %q", got, row.want)
-			}
-			if string(d.Raw()) != row.in {
-				t.Error("the document itself has changed")
-			}
-			if string(p.Bytes()) != row.want {
-				t.Error("writing out twice gives something else")
-			}
-		})
+		t.Run(row.name, row.run)
 	}
 }
 

@@ -13,7 +13,7 @@ func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	a := wire.Answer{ID: v.Get("id").Head(wire.MaxName), Model: v.Get("model").Head(wire.MaxName)}
-	if v.Get("type").Is("error") || v.Get("error").Given() {
+	if v.Get("type").Is("error") || v.Get("error").Filled() {
 		a.Status, a.Err = wire.Failed, wire.ErrorIn(0, v)
 		return a, nil
 	}
@@ -64,7 +64,7 @@ func (t *tally) merge(v jsonedit.Value) {
 }
 
 func (t *tally) last(into *int64, v jsonedit.Value) {
-	if n, ok := v.Int(); ok {
+	if n, ok := wire.Tokens(v); ok {
 		*into, t.seen = n, true
 	}
 }

@@ -58,7 +58,7 @@ func (s *Stream) Event(name, data []byte) wire.Step {
 func (s *Stream) delta(v jsonedit.Value) wire.Step {
 	s.tally.merge(v.Get("usage"))
 	step := wire.Step{Output: s.output}
-	if reason := v.Get("delta", "stop_reason"); reason.Kind() == '"' {
+	if reason := v.Get("delta", "stop_reason"); reason.Len() > 0 {
 		s.finish, step.Closing = finished(reason), true
 	}
 	return step

@@ -53,7 +53,7 @@ func statusOf(status, fault jsonedit.Value) wire.Status {
 		return wire.Incomplete
 	case status.Is("queued"), status.Is("in_progress"):
 		return wire.Open
-	case fault.Given():
+	case fault.Filled():
 		return wire.Failed
 	}
 	return wire.Completed
