@@ -224,32 +224,3 @@ func TestM3(t *testing.T) {
 		t.Errorf("content type %v", a.Header["Content-Type"])
 	}
 }
-
-// TestKill shows that a preference which an answer has announced survives
-// kill -9, at random moments of a busy gateway.
-func TestKill(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, "bolt")
-	served := map[string]string{}
-	for round := range 4 {
-		for i := range 5 {
-			session := fmt.Sprintf("s%d-%d", round, i)
-			a := post(t, r.URL+route("chat"), ask("chat", i%2 == 0, user("Hello")), "X-Session-Id", session)
-			if a.affinity() != "claimed" {
-				t.Fatalf("%s: %s", session, a.affinity())
-			}
-			served[session] = a.deployment()
-		}
-		r.Kill()
-		r.Gateway = r.start()
-		for session, deployment := range served {
-			a := post(t, r.URL+route("chat"), ask("chat", false, user("Hello")), "X-Session-Id", session)
-			if a.affinity() != "hit" || a.deployment() != deployment {
-				t.Errorf("%s after kill -9: %s by %s, want a hit by %s", session, a.affinity(), a.deployment(), deployment)
-			}
-		}
-	}
-	if code := r.Stop(); code != 0 {
-		t.Errorf("exit code %d after SIGTERM, want 0", code)
-	}
-}
