@@ -44,6 +44,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+
+		DisableGeneralOptionsHandler: true, // OPTIONS * gets an answer with a request id, as all do
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
