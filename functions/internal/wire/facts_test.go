@@ -190,7 +190,7 @@ func TestEstimate(t *testing.T) {
 func TestInspectAllocations(t *testing.T) {
 	for _, body := range [][]byte{[]byte(`{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}`), agentBody(t)} {
 		allocs := 100.0
-		for range 30 { // a pooled reader may be lost in between: the best run counts
+		for i := 0; i < 30 && allocs > 4; i++ { // a pooled reader may be lost in between: one run must do
 			allocs = min(allocs, testing.AllocsPerRun(1, func() {
 				if f, p := wire.Inspect(wire.EndpointMessages, body); p != nil || f.HasImages() {
 					t.Fatal(p)
