@@ -80,16 +80,8 @@ func (a *add) write(ctx context.Context, f form) error {
 
 // restart writes a new item over an expired one, so that nothing of it stays.
 func (a *add) restart(ctx context.Context) error {
-	now := a.now()
 	next := item{key: a.key, revision: a.own, record: store.Record{Counters: a.deltas, Expires: a.expires}}
-	_, err := a.client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName:                           aws.String(a.names[a.key.Table]),
-		Item:                                next.encode(now),
-		ConditionExpression:                 aws.String(stillAbsent),
-		ExpressionAttributeNames:            map[string]string{"#r": table.Revision, "#e": table.Expiry},
-		ExpressionAttributeValues:           attributes{":now": seconds(now)},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, once)
+	_, err := a.client.PutItem(ctx, a.putOverAbsent(next, a.now()), once)
 	if err == nil {
 		a.values = a.named(a.deltas)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -109,21 +110,25 @@ func (w *swap) send(ctx context.Context) bool {
 
 // put is one attempt, with the time of its own.
 func (w *swap) put(ctx context.Context) error {
-	now := w.now()
-	in := &dynamodb.PutItemInput{
-		TableName:                           aws.String(w.names[w.next.key.Table]),
-		Item:                                w.next.encode(now),
-		ConditionExpression:                 aws.String(stillAbsent),
-		ExpressionAttributeNames:            map[string]string{"#r": table.Revision, "#e": table.Expiry},
-		ExpressionAttributeValues:           attributes{":now": seconds(now)},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
+	in := w.putOverAbsent(w.next, w.now())
 	if w.seen != "" {
 		in.ConditionExpression = aws.String(stillLive)
 		in.ExpressionAttributeValues[":seen"] = text(w.seen)
 	}
 	_, err := w.client.PutItem(ctx, in, once)
 	return err
+}
+
+// putOverAbsent writes the item where none is live at now.
+func (s *Store) putOverAbsent(i item, now time.Time) *dynamodb.PutItemInput {
+	return &dynamodb.PutItemInput{
+		TableName:                           aws.String(s.names[i.key.Table]),
+		Item:                                i.encode(now),
+		ConditionExpression:                 aws.String(stillAbsent),
+		ExpressionAttributeNames:            map[string]string{"#r": table.Revision, "#e": table.Expiry},
+		ExpressionAttributeValues:           attributes{":now": seconds(now)},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
 }
 
 // settle tells how the attempts ended where none was answered with success.
