@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -11,6 +12,7 @@ import (
 
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/jsonedit"
 	"holdfast/routing"
 )
 
@@ -52,9 +54,24 @@ func (e *exchange) rejected(answer *upstream.Response) tried {
 		t.outcome.Class = routing.ServerError
 		return t
 	}
-	t.body, t.fault = body, wire.ParseError(answer.Status, body)
+	body = e.withoutKeys(body)
+	t.fault = wire.ParseError(answer.Status, body)
+	if jsonedit.Read(body).Kind() == '{' && jsonedit.Valid(body) { // a proxy's page is no error of the protocol
+		t.body = body
+	}
 	t.outcome = routing.Outcome{Class: e.classOf(t.fault), RetryAfter: retryAfter(answer.Header, e.Now())}
 	return t
+}
+
+// withoutKeys takes the connection's own credentials out of what a provider
+// says: some quote them.
+func (e *exchange) withoutKeys(body []byte) []byte {
+	for _, reference := range e.serving.Target.Account.Keys {
+		if secret, err := e.Secrets(reference); err == nil && secret != "" {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte("[key]"))
+		}
+	}
+	return body
 }
 
 // inside is an error that a provider reports inside of a 200 answer before any
