@@ -109,7 +109,7 @@ func (r *Runtime) refuse(w http.ResponseWriter, id string, err error) {
 // pass hands an answer to the client, and tells the function's side when all of
 // it was read.
 func (r *Runtime) pass(w http.ResponseWriter, id string, a *answer) {
-	begun, err := relay(w, a)
+	begun, err := relay(w, a, r.maxAnswer)
 	a.taken <- err
 	if err == nil {
 		return

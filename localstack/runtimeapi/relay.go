@@ -23,7 +23,7 @@ const maxPrelude = 1 << 20
 // client has got anything. Headers leave with the first byte of the body, as
 // on Lambda. A client that leaves changes nothing: the rest is read all the
 // same.
-func relay(w http.ResponseWriter, a *answer) (begun bool, err error) {
+func relay(w http.ResponseWriter, a *answer, limit int) (begun bool, err error) {
 	from, first := bufio.NewReaderSize(a.body, 4<<10), prelude{Status: http.StatusOK}
 	if a.integration {
 		if first, err = readPrelude(from); err != nil {
@@ -34,7 +34,7 @@ func relay(w http.ResponseWriter, a *answer) (begun bool, err error) {
 	for {
 		n, err := from.Read(chunk)
 		if n > 0 {
-			if size += n; size > MaxAnswer {
+			if size += n; size > limit {
 				return begun, errTooLarge
 			}
 			if !begun {

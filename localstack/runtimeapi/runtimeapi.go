@@ -54,6 +54,8 @@ type Config struct {
 	Queue        int           // requests that may wait for an environment; 0: 1000
 	Output       io.Writer     // what the processes print; nil: nowhere
 	Log          *slog.Logger  // nil: none
+
+	maxAnswer int // bytes; 0: MaxAnswer
 }
 
 // Runtime runs environments and is the http.Handler of their function URL.
@@ -78,6 +80,9 @@ func Start(c Config) (*Runtime, error) {
 	}
 	if c.Queue <= 0 {
 		c.Queue = defaultQueue
+	}
+	if c.maxAnswer <= 0 {
+		c.maxAnswer = MaxAnswer
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -113,6 +118,9 @@ func (r *Runtime) Environments() []Environment {
 	}
 	return all
 }
+
+// Waiting returns how many requests wait for an environment.
+func (r *Runtime) Waiting() int { return int(r.waiting.Load()) }
 
 // Close lets running invocations end until ctx does, then ends all processes
 // and waits for them. Requests that come meanwhile are refused.

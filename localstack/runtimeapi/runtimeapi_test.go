@@ -119,7 +119,7 @@ func TestBrokenAnswers(t *testing.T) {
 
 // TestLimits shows the bounds of events and answers.
 func TestLimits(t *testing.T) {
-	r := newRig(t, Config{})
+	r := newRig(t, Config{maxAnswer: 1 << 20})
 	post := func(size int) got {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/pid", strings.NewReader(strings.Repeat("x", size)))
 		if err != nil {
@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d bytes: %d %s", size, a.StatusCode, a.body)
 		}
 	}
-	if a := r.get("/huge"); a.err == nil || len(a.body) > MaxAnswer {
+	if a := r.get("/huge"); a.err == nil || len(a.body) > 1<<20 {
 		t.Errorf("an answer of %d bytes ended cleanly", len(a.body))
 	}
 	if a := r.get("/pid"); a.StatusCode != 418 {
@@ -179,7 +179,7 @@ func TestOneAtATime(t *testing.T) {
 			}
 		})
 	}
-	r.until("three wait", func([]Environment) bool { return r.waiting.Load() == 3 })
+	r.until("three wait", func([]Environment) bool { return r.Waiting() == 3 })
 	if a := r.get("/pid"); a.StatusCode != 429 || !strings.Contains(a.body, "ConcurrentInvocationLimitExceeded") {
 		t.Errorf("one too many: %d %s", a.StatusCode, a.body)
 	}

@@ -2,7 +2,8 @@
 //
 // Invariants: a handler's panic never takes the process down; running
 // exchanges are finished on a stop, bounded by a grace period; what a handler
-// handed to After is done before Serve returns.
+// handed to After is done before Serve returns and, on Lambda, before the next
+// invocation.
 //
 // Concurrency: handlers run concurrently; After is safe for all of them.
 //
