@@ -73,8 +73,8 @@ func (c Class) transient() bool {
 // called reports whether something was sent, so that there was a call.
 func (c Class) called() bool { return c != AtLimit && c != LocalRefusal }
 
-// keyed reports whether the failure may be one of the key, not of the account.
-func (c Class) keyed() bool { return c == RateLimited || c == CredentialRefused || c == Exhausted }
+// Keyed reports whether the failure may be one of the key, not of the account.
+func (c Class) Keyed() bool { return c == RateLimited || c == CredentialRefused || c == Exhausted }
 
 // chain is the class of fallback chain that an outcome goes to at once.
 func (c Class) chain() (catalog.Class, bool) {

@@ -165,7 +165,7 @@ func (r *Run) resend(o Outcome) (Step, bool) {
 		step.Fresh = true
 	case o.Class == Repairable && !r.repaired:
 		step.Repair, r.repaired = true, true
-	case o.Class.keyed() && o.OtherKey && r.keys < len(r.last.Candidate.Target.Account.Keys)-1:
+	case o.Class.Keyed() && o.OtherKey && r.keys < len(r.last.Candidate.Target.Account.Keys)-1:
 		step.NextKey = true
 		r.keys++
 	default:

@@ -5,10 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"holdfast/affinity/identity"
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
-	"holdfast/routing"
 	"holdfast/routing/catalog"
 )
 
@@ -148,20 +146,6 @@ func (e *exchange) authenticate(t *catalog.Target, header http.Header) error {
 		header.Set("Authorization", "Bearer "+secret)
 	}
 	return nil
-}
-
-// keyOf is the index of the key that this attempt uses: of several keys of one
-// account a session keeps its own, wherever it is served.
-func (e *exchange) keyOf(a *catalog.Account) int {
-	if len(a.Keys) == 1 {
-		return 0
-	}
-	order := routing.KeyRotation(e.turns.Load(), len(a.Keys))
-	if a.StickyKeys && e.session.ID != "" && !e.off() {
-		seed := identity.Hash("account key", e.in.Principal.Scope.String(), e.session.ID)
-		order = routing.KeyOrder(seed[:], a.Keys)
-	}
-	return order[e.shift%len(order)]
 }
 
 // passedBack are the provider's response headers that reach the client.

@@ -33,6 +33,7 @@ import (
 	"holdfast/functions/internal/wire"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
+	"holdfast/routing/cooldown"
 )
 
 // Config says what an Exchange works with. All fields are required.
@@ -85,7 +86,12 @@ type exchange struct {
 	session  identity.Session
 	pool     *catalog.Pool
 	plan     *affinity.Plan
+	pooled   []string           // models whose cooldowns are read
+	ringed   []*catalog.Account // whose keys' rests are read
+	resting  map[string]cooldown.Pool
+	load     load
 	health   health
+	turn     uint64 // of the round-robin counter
 	decision routing.Decision
 
 	attempts  routing.Run

@@ -16,7 +16,7 @@ import (
 
 // maxPools bounds how many models' cooldowns one exchange reads: those of the
 // pool and of its fallbacks, within the one read.
-const maxPools = 20
+const maxPools = 12
 
 // cooldownKeys address the cooldown records of models: one item for all the
 // deployments of a model.
@@ -65,31 +65,36 @@ func (e *exchange) chains(source *catalog.Pool) []*catalog.Pool {
 		policy.Fallbacks(catalog.ContentPolicy, source))
 }
 
-// health is what the cooldown records say of deployments.
-type health []cooldown.Pool
+// health is what the store says of deployments: who rests, and who is in use.
+type health struct {
+	pools []cooldown.Pool
+	load  *load
+	now   time.Time
+}
 
-// readHealth decodes cooldown records. One that cannot be read is advice that
-// is not there.
-func readHealth(read []store.Handle) health {
-	var h health
-	for _, handle := range read {
-		if record, live := handle.Record(); live {
-			if pool, err := cooldown.Decode(record.Value); err == nil && !pool.Empty() {
-				h = append(h, pool)
-			}
-		}
+// decode reads a cooldown record. One that is not there, or that cannot be read,
+// is the pool that knows nothing: it is advice only.
+func decode(h store.Handle) cooldown.Pool {
+	record, live := h.Record()
+	if !live {
+		return cooldown.Pool{}
 	}
-	return h
+	pool, err := cooldown.Decode(record.Value)
+	if err != nil {
+		return cooldown.Pool{}
+	}
+	return pool
 }
 
 // Of returns a deployment's condition.
 func (h health) Of(deployment string) routing.Condition {
 	var c routing.Condition
-	for _, pool := range h {
+	for _, pool := range h.pools {
 		if rest := pool.Of(deployment); rest.Until.After(c.Rest.Until) || rest.Drained {
 			c.Rest = rest
 		}
 	}
+	h.load.fill(&c, deployment, h.now)
 	return c
 }
 
@@ -104,24 +109,20 @@ func (e *exchange) book(ctx context.Context, failures []cooldown.Failure) {
 		if target == nil {
 			continue
 		}
-		if err := e.bookOne(ctx, cooldownKey(target.Model), f); err != nil {
+		if err := e.bookOne(ctx, cooldownKey(target.Model), f, e.rules()); err != nil {
 			e.Log.WarnContext(ctx, "a failure was not counted", "deployment", f.Deployment, "error", err)
 		}
 	}
 }
 
-func (e *exchange) bookOne(ctx context.Context, key store.Key, f cooldown.Failure) error {
+func (e *exchange) bookOne(ctx context.Context, key store.Key, f cooldown.Failure, rules cooldown.Rules) error {
 	read, err := e.Store.Read(ctx, key)
 	if err != nil {
 		return err
 	}
-	rules, at := e.rules(), read[0]
+	at := read[0]
 	for range bookTries {
-		var pool cooldown.Pool
-		if record, live := at.Record(); live {
-			pool, _ = cooldown.Decode(record.Value) // an unreadable one is replaced
-		}
-		next, learned := pool.Fail(f, rules)
+		next, learned := decode(at).Fail(f, rules)
 		if !learned {
 			return nil
 		}

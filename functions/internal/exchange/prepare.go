@@ -15,6 +15,7 @@ import (
 	"holdfast/functions/internal/wire"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
+	"holdfast/routing/cooldown"
 )
 
 // prepare does everything that comes before the first upstream call. Where the
@@ -63,7 +64,7 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 	if p := e.permit(); p != nil {
 		return p
 	}
-	also := append(e.Configuration.Keys(), cooldownKeys(e.models())...)
+	also := e.lookups()
 	e.plan, err = e.Affinity.Plan(ctx, affinity.Request{
 		Scope: e.in.Principal.Scope, Signals: signals, Model: e.pool.Name, Endpoint: e.in.Endpoint,
 		Off: e.off(), Also: also,
@@ -72,7 +73,50 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 		return refusal(err)
 	}
 	e.session = e.plan.Session
+	e.take(e.plan.Also())
 	return nil
+}
+
+// lookups are the records beside the preference that the one read brings: the
+// configuration's revision, cooldowns, rests of keys, and use.
+func (e *exchange) lookups() []store.Key {
+	keys := e.Configuration.Keys()
+	e.pooled = e.models()
+	keys = append(keys, cooldownKeys(e.pooled)...)
+	e.ringed = e.rings()
+	e.ringed = e.ringed[:min(len(e.ringed), maxRings)]
+	for _, account := range e.ringed {
+		keys = append(keys, ringKey(account.ID))
+	}
+	e.load = load{}
+	return append(keys, e.load.keys(e, store.MaxReadKeys-1-len(keys))...)
+}
+
+// maxRings bounds how many connections' keys one exchange asks about.
+const maxRings = 4
+
+// take sorts what lookups has brought.
+func (e *exchange) take(read []store.Handle) {
+	read = read[len(e.Configuration.Keys()):]
+	e.health = health{load: &e.load, now: e.Now()}
+	for range e.pooled {
+		if pool := decode(read[0]); !pool.Empty() {
+			e.health.pools = append(e.health.pools, pool)
+		}
+		read = read[1:]
+	}
+	for _, account := range e.ringed {
+		if ring := decode(read[0]); !ring.Empty() {
+			if e.resting == nil {
+				e.resting = map[string]cooldown.Pool{}
+			}
+			e.resting[account.ID] = ring
+		}
+		read = read[1:]
+	}
+	if len(e.load.targets) > 0 {
+		e.load.take(e, read)
+	}
 }
 
 // permit finds the model or group that was asked for, if the caller may use it.
@@ -126,13 +170,13 @@ func (e *exchange) again() *wire.Problem {
 // decide plans the route and claims the session's preference where it has none.
 func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	e.describe()
-	e.health = readHealth(e.plan.Also()[min(len(e.plan.Also()), len(e.Configuration.Keys())):])
 	now := e.Now()
 	until, _ := ctx.Deadline()
+	e.turn = e.turns.Add(1)
 	e.decision = routing.Plan(routing.Request{
 		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint,
 		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
-		Seed: e.plan.Seed(), Turn: e.turns.Add(1), Session: e.short(), Jitter: rand.Float64,
+		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
 		Now: now, Deadline: now.Add(time.Until(until)), DisableFallbacks: e.facts.DisableFallbacks,
 	})
 	if e.plan.Preference != nil || e.plan.Owner != nil {

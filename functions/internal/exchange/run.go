@@ -64,10 +64,16 @@ func (e *exchange) attempt(ctx context.Context) tried {
 	if !pause(ctx, e.step.Wait) {
 		return tried{outcome: routing.Outcome{Class: ended(ctx)}}
 	}
+	target := e.serving.Target
+	if !e.acquire(ctx, target) {
+		return tried{outcome: routing.Outcome{Class: routing.AtLimit}}
+	}
 	begun := e.Now()
 	t := e.try(ctx)
+	e.passOver(t)
+	e.bookUse(target, e.line.Usage)
 	e.line.Attempts = append(e.line.Attempts, telemetry.Attempt{
-		Deployment: e.serving.Target.ID, Outcome: t.outcome.Class.String(), Status: t.status,
+		Deployment: target.ID, Outcome: t.outcome.Class.String(), Status: t.status,
 		Millis: e.Now().Sub(begun).Milliseconds(),
 	})
 	return t
