@@ -68,6 +68,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, status int) 
 	e.line.Status = status
 	if answer.HasUsage {
 		e.line.Usage = &answer.Usage
+		e.line.Cost = cost(e.serving.Target.Price, answer.Usage)
 	}
 	if e.attempts.Spilled() {
 		e.plan.Spill()

@@ -43,7 +43,8 @@ type Exchange struct {
 	FirstByte     time.Duration // from Start to the first upstream output
 	Attempts      Attempts
 	Usage         *wire.Usage
-	Commit        string // what the commit did
+	Cost          *float64 // USD at the price in force; nil: unknown, which is not zero
+	Commit        string   // what the commit did
 	Cancelled     bool
 	Revision      string // of the configuration
 }
@@ -125,6 +126,9 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 			slog.Int64("input", u.Input), slog.Int64("cache_read", u.CacheRead),
 			slog.Int64("cache_write_5m", u.CacheWrite5m), slog.Int64("cache_write_1h", u.CacheWrite1h),
 			slog.Int64("output", u.Output), slog.Int64("reasoning", u.Reasoning), slog.Bool("estimated", u.Estimated)))
+	}
+	if e.Cost != nil {
+		attrs = append(attrs, slog.Float64("cost_usd", *e.Cost))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "exchange", attrs...)
 }

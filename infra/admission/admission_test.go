@@ -1,0 +1,102 @@
+package admission_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/infra/admission"
+	"holdfast/routing/catalog"
+)
+
+// document is a valid one with one connection's auth and one caller's key.
+func document(t *testing.T, connection, key string) *catalog.Document {
+	t.Helper()
+	doc, problems := catalog.Load([]byte(`
+connections: [{id: a, provider: openai, ` + connection + `}]
+deployments: [{id: d, model: m, connection: a, protocol: chat}]
+keys: [{id: k, ` + key + `}]
+`))
+	if catalog.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	return doc
+}
+
+const (
+	hash  = "key_sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	param = `auth: {key: "ssm:/holdfast/openai"}`
+	arn   = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:"
+)
+
+func TestCheck(t *testing.T) {
+	rows := map[string]struct {
+		connection, key string
+		want            []string // paths, in order
+	}{
+		"a parameter below the stem":       {param, hash, nil},
+		"a secret by ARN below the stem":   {`auth: {key: "secretsmanager:` + arn + `holdfast/openai-AbCdEf"}`, hash, nil},
+		"a secret by name below the stem":  {`auth: {key: "secretsmanager:holdfast/openai"}`, hash, nil},
+		"a literal":                        {`auth: {key: sk-proj-1}`, hash, []string{"connections[0].auth.key"}},
+		"literals among several":           {`auth: {keys: ["ssm:/holdfast/a", sk-2]}`, hash, []string{"connections[0].auth.keys[1]"}},
+		"a literal caller key":             {param, "key: sk-hf-1", []string{"keys[0].key"}},
+		"a variable of the function":       {`auth: {key: "env:OPENAI_API_KEY"}`, hash, []string{"connections[0].auth.key"}},
+		"a parameter elsewhere":            {`auth: {key: "ssm:/other/openai"}`, hash, []string{"connections[0].auth.key"}},
+		"a stem that only starts alike":    {`auth: {key: "ssm:/holdfast-two/openai"}`, hash, []string{"connections[0].auth.key"}},
+		"a secret elsewhere":               {`auth: {key: "secretsmanager:` + arn + `other/holdfast/x"}`, hash, []string{"connections[0].auth.key"}},
+		"a caller's parameter elsewhere":   {param, `key: "ssm:/other/key"`, []string{"keys[0].key"}},
+		"simulated accounts":               {param + `, base_url: "demo://alpha"`, hash, []string{"connections[0].base_url"}},
+		"everything at once, in its order": {`auth: {key: sk-1}, base_url: "demo://alpha"`, "key: sk-hf-1", []string{"connections[0].auth.key", "keys[0].key", "connections[0].base_url"}},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, p := range admission.Check(document(t, row.connection, row.key), "holdfast") {
+				got = append(got, p.Path)
+				if strings.Contains(p.Message, "sk-") {
+					t.Errorf("the message repeats a secret: %s", p.Message)
+				}
+			}
+			if !slices.Equal(got, row.want) {
+				t.Errorf("refused at %v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+// TestAWSSignatures: the role has no permission that a signature could use.
+func TestAWSSignatures(t *testing.T) {
+	doc, problems := catalog.Load([]byte(`
+connections: [{id: a, provider: bedrock, base_url: "https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1", auth: {type: sigv4}}]
+deployments: [{id: d, model: m, connection: a, protocol: chat}]
+`))
+	if catalog.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	if got := admission.Check(doc, "holdfast"); len(got) != 1 || got[0].Path != "connections[0].auth.type" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestHashCallers shows that a key in the operator's environment is stored as
+// its hash, and that the document given stays as it was.
+func TestHashCallers(t *testing.T) {
+	doc := document(t, param, `key: "env:TEAM_KEY"`)
+	hashed, problems := admission.HashCallers(doc, func(name string) (string, bool) { return "sk-hf-team", name == "TEAM_KEY" })
+	sum := sha256.Sum256([]byte("sk-hf-team"))
+	if len(problems) > 0 || hashed.Keys[0].KeySHA256 != hex.EncodeToString(sum[:]) || hashed.Keys[0].Key != "" {
+		t.Errorf("%+v %v", hashed.Keys[0], problems)
+	}
+	if doc.Keys[0].Key != "env:TEAM_KEY" {
+		t.Error("the document that was given has changed")
+	}
+	if problems := admission.Check(hashed, "holdfast"); len(problems) > 0 {
+		t.Errorf("the hashed document is refused: %v", problems)
+	}
+	_, problems = admission.HashCallers(doc, func(string) (string, bool) { return "", false })
+	if len(problems) != 1 || problems[0].Path != "keys[0].key" || !strings.Contains(problems[0].Message, "TEAM_KEY") {
+		t.Errorf("unset variable: %v", problems)
+	}
+}
