@@ -1,8 +1,7 @@
-package accounts_test
+package sdks_test
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -135,60 +134,4 @@ func anthropicStatus(err error) int {
 		return refused.StatusCode
 	}
 	return 0
-}
-
-// What the real endpoint refuses, refused in its words.
-func TestMessagesRefusals(t *testing.T) {
-	_, url := start(t, accounts.Config{})
-	const user = `{"role":"user","content":"hi"}`
-	const use = `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"n","input":{}}]}`
-	mark := strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 5)
-	for _, tc := range []struct{ name, body, want string }{
-		{"no model", `{"max_tokens":1,"messages":[` + user + `]}`, "model: Field required"},
-		{"no maximum", `{"model":"m","messages":[` + user + `]}`, "max_tokens: Field required"},
-		{"no messages", `{"model":"m","max_tokens":1,"messages":[]}`, "at least one message is required"},
-		{"an unknown role", `{"model":"m","max_tokens":1,"messages":[{"role":"tool","content":"x"}]}`, "messages.0.role: Input should be"},
-		{"empty content", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":""},` + user + `]}`, "must have non-empty content"},
-		{"empty text", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":""}]}]}`, "text content blocks must be non-empty"},
-		{"a use without a result", `{"model":"m","max_tokens":1,"messages":[` + user + `,` + use + `,` + user + `]}`, "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: t1"},
-		{"a use at the end", `{"model":"m","max_tokens":1,"messages":[` + user + `,` + use + `]}`, "`tool_use` ids were found without"},
-		{"a result without a use", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1"}]}]}`, "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t1"},
-		{"five markers", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[` + mark[:len(mark)-1] + `]}]}`, "A maximum of 4 blocks with cache_control may be provided. Found 5."},
-		{"an hour after five minutes", `{"model":"m","max_tokens":1,"system":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`, "must not come after"},
-		{"a small budget", `{"model":"m","max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":10},"messages":[` + user + `]}`, "greater than or equal to 1024"},
-		{"a budget above the maximum", `{"model":"m","max_tokens":1024,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[` + user + `]}`, "`max_tokens` must be greater than `thinking.budget_tokens`"},
-		{"thinking and a forced tool", `{"model":"m","max_tokens":2000,"thinking":{"type":"adaptive"},"tool_choice":{"type":"any"},"messages":[` + user + `]}`, "Thinking may not be enabled when tool_choice forces tool use."},
-		{"an open use without its thinking", `{"model":"m","max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[` + user + `,` + use + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1"}]}]}`, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
-		{"a tool without a schema", `{"model":"m","max_tokens":1,"tools":[{"name":"t"}],"messages":[` + user + `]}`, "tools.0.custom.input_schema: Field required"},
-		{"a forced tool that is not there", `{"model":"m","max_tokens":1,"tools":[{"name":"t","input_schema":{"type":"object"}}],"tool_choice":{"type":"tool","name":"u"},"messages":[` + user + `]}`, "Tool 'u' not found in provided tools"},
-		{"the same name twice", `{"model":"m","model":"n"}`, "could not parse"},
-	} {
-		a := must(t, http.MethodPost, url+"/v1/messages", tc.body)
-		o := a.object(t)
-		if a.status != 400 || o.text("type") != "error" || o.text("error", "type") != "invalid_request_error" || !strings.Contains(o.text("error", "message"), tc.want) {
-			t.Errorf("%s: %d %s, want %q", tc.name, a.status, a.body, tc.want)
-		}
-	}
-	for _, tc := range []struct{ name, body string }{
-		{"system in between", `{"model":"m","max_tokens":1,"messages":[` + user + `,{"role":"system","content":"be kind","output_config":{"effort":"low"}},{"role":"system","content":[]}]}`},
-		{"system between use and result", `{"model":"m","max_tokens":1,"messages":[` + user + `,` + use + `,{"role":"system","content":"x"},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"ok"}]}]}]}`},
-		{"an earlier use without thinking", `{"model":"m","max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[` + user + `,` + use + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1"}]},{"role":"assistant","content":"ok"},` + user + `]}`},
-		{"an image", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}]}`},
-	} {
-		if a := must(t, http.MethodPost, url+"/v1/messages", tc.body); a.status != 200 {
-			t.Errorf("%s: %d %s", tc.name, a.status, a.body)
-		}
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/messages", strings.NewReader(`{"model":"m","max_tokens":1,"messages":[`+user+`]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != 400 {
-		t.Errorf("without anthropic-version: %d", resp.StatusCode)
-	}
 }

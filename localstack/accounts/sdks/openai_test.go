@@ -1,4 +1,4 @@
-package accounts_test
+package sdks_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
@@ -234,7 +235,7 @@ func TestOpenAIEncryptedReasoning(t *testing.T) {
 	params.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{
 		responses.ResponseInputItemParamOfMessage("hello", responses.EasyInputMessageRoleUser)}}
 	for _, item := range first.Output {
-		params.Input.OfInputItemList = append(params.Input.OfInputItemList, param.Override[responses.ResponseInputItemUnionParam](raw(item.RawJSON())))
+		params.Input.OfInputItemList = append(params.Input.OfInputItemList, param.Override[responses.ResponseInputItemUnionParam](jsontext.Value(item.RawJSON())))
 	}
 	params.Input.OfInputItemList = append(params.Input.OfInputItemList, responses.ResponseInputItemParamOfMessage("more", responses.EasyInputMessageRoleUser))
 	if _, err := client.Responses.New(t.Context(), params); err != nil {
