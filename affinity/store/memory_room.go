@@ -69,7 +69,7 @@ func (r *room) fits(n *node, next Record) bool {
 	if n != nil {
 		more -= n.seat.places
 	}
-	return more <= 0 || r.taken+more <= r.places
+	return r.taken+more <= r.places
 }
 
 // expired returns a node whose time has passed, or nil. It is not n.
