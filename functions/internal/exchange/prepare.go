@@ -170,32 +170,48 @@ func (e *exchange) again() *wire.Problem {
 // decide plans the route and claims the session's preference where it has none.
 func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	e.describe()
-	now := e.Now()
-	until, _ := ctx.Deadline()
-	e.turn = e.turns.Add(1)
-	e.decision = routing.Plan(routing.Request{
-		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint,
-		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
-		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
-		Now: now, Deadline: now.Add(time.Until(until)), DisableFallbacks: e.facts.DisableFallbacks,
-	})
+	e.route(ctx)
 	if e.plan.Preference != nil || e.plan.Owner != nil {
-		if e.decision.Spilled() {
-			e.plan.Spill()
-		}
 		return nil
 	}
 	return e.claim(ctx)
 }
 
+// route decides in memory who may serve, in which order.
+func (e *exchange) route(ctx context.Context) {
+	now := e.Now()
+	var deadline time.Time
+	if until, bounded := ctx.Deadline(); bounded {
+		deadline = now.Add(time.Until(until))
+	}
+	e.turn = e.turns.Add(1)
+	e.decision = routing.Plan(routing.Request{
+		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint,
+		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
+		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
+		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks,
+	})
+	if e.decision.Spilled() {
+		e.plan.Spill()
+	}
+	e.line.Passed = string(e.decision.Passed())
+}
+
+// first is the target that a run would begin with, the zero Target for none.
+func (e *exchange) first() affinity.Target {
+	if _, step := e.decision.Start(e.Now()); step.Action == routing.Try {
+		return wanted(step.Candidate)
+	}
+	return affinity.Target{}
+}
+
 // claim reserves the preference for the first candidate. A winner that is
 // eligible is followed; one that is not is replaced.
 func (e *exchange) claim(ctx context.Context) *wire.Problem {
-	_, step := e.decision.Start(e.Now())
-	if step.Action != routing.Try {
+	mine := e.first()
+	if mine.Deployment == "" {
 		return nil // nobody to claim for: the run says why
 	}
-	mine := wanted(step.Candidate)
 	for range 2 {
 		winner, err := e.plan.Claim(ctx, mine)
 		if err != nil {

@@ -32,6 +32,7 @@ type Exchange struct {
 	Lane          string // hashed
 	Affinity      string
 	Degraded      string // why the store was not used
+	Passed        string // why the preference did not hold
 	Template      string
 	RuleSource    string
 	Deployment    string
@@ -101,6 +102,7 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	text("lane", e.Lane)
 	text("affinity", e.Affinity)
 	text("degraded", e.Degraded)
+	text("preference_passed", e.Passed)
 	text("template", e.Template)
 	text("rule_source", e.RuleSource)
 	text("deployment", e.Deployment)

@@ -1,0 +1,154 @@
+// Package admin is the operator's API under /admin/.
+//
+// Invariants: without an admin key every route is 404; a key is compared in
+// constant time; no answer holds a secret or a caller's raw session id; what
+// changes, changes by compare-and-swap on the revision that was read.
+//
+// Concurrency: the handler is shared by all requests.
+//
+// Errors: OpenAI's error form, with the code in X-Holdfast-Error. Problems of a
+// document are listed beside it, each with its path.
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"holdfast/functions/internal/exchange"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing/catalog"
+)
+
+// Configuration is the stored document with its revisions.
+type Configuration interface {
+	// Stored returns the document in force, fit to be shown, and its revision.
+	Stored(ctx context.Context) (document []byte, revision string, err error)
+	// Replace makes a document rule if the given revision is still in force. It
+	// returns every problem of a document that may not rule. Errors:
+	// store.ErrConflict, and the store's others.
+	Replace(ctx context.Context, revision string, doc *catalog.Document) (next string, problems []catalog.Problem, err error)
+	// Revisions lists what was stored, newest first.
+	Revisions(ctx context.Context, cursor string, limit int) (names []string, next string, err error)
+}
+
+// Planner explains requests without sending them.
+type Planner interface {
+	Explain(context.Context, exchange.Question) (exchange.Explanation, *wire.Problem)
+}
+
+// Config says what the API stands before. Key "" closes it.
+type Config struct {
+	Key           string
+	Configuration Configuration
+	Snapshot      func() *exchange.Snapshot
+	Planner       Planner
+}
+
+type api struct {
+	Config
+	sum [sha256.Size]byte
+	mux *http.ServeMux
+}
+
+// New returns the handler of everything under /admin/.
+func New(c Config) http.Handler {
+	a := &api{Config: c, sum: sha256.Sum256([]byte(c.Key)), mux: http.NewServeMux()}
+	a.mux.HandleFunc("/admin/config", methods(map[string]http.HandlerFunc{"GET": a.getConfig, "PUT": a.putConfig}))
+	a.mux.HandleFunc("/admin/config/revisions", methods(map[string]http.HandlerFunc{"GET": a.getRevisions}))
+	a.mux.HandleFunc("/admin/explain", methods(map[string]http.HandlerFunc{"POST": a.explain}))
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, wire.Refuse(wire.RouteNotFound)) })
+	return http.HandlerFunc(a.serve)
+}
+
+// serve lets the operator in.
+func (a *api) serve(w http.ResponseWriter, r *http.Request) {
+	if a.Key == "" {
+		refuse(w, wire.Refuse(wire.RouteNotFound))
+		return
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(key)))
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], a.sum[:]) != 1 {
+		refuse(w, wire.Refuse(wire.InvalidAPIKey).Saying("The admin key is missing or wrong. Send it as Authorization: Bearer."))
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+// methods serves each method by its own function, and says which there are.
+func methods(by map[string]http.HandlerFunc) http.HandlerFunc {
+	var known []string
+	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		if by[m] != nil {
+			known = append(known, m)
+		}
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		serve, found := by[r.Method]
+		if !found {
+			w.Header().Set("Allow", strings.Join(known, ", "))
+			refuse(w, wire.Refuse(wire.MethodNotAllowed))
+			return
+		}
+		serve(w, r)
+	}
+}
+
+// refuse answers a problem, with those of a document beside it.
+func refuse(w http.ResponseWriter, p *wire.Problem, found ...catalog.Problem) {
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("X-Holdfast-Error", string(p.Code))
+	if text := p.RetrySeconds(); text != "" {
+		header.Set("Retry-After", text)
+	}
+	w.WriteHeader(p.Status)
+	if len(found) == 0 {
+		_, _ = w.Write(wire.OpenAIError(p))
+		return
+	}
+	body, _ := json.Marshal(map[string]any{"error": json.RawMessage(wire.ErrorObject(p)), "problems": listed(found)})
+	_, _ = w.Write(body)
+}
+
+// problem is a catalog.Problem as the API shows it.
+type problem struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+	Warning bool   `json:"warning,omitempty"`
+}
+
+func listed(found []catalog.Problem) []problem {
+	all := make([]problem, len(found))
+	for i, p := range found {
+		all[i] = problem(p)
+	}
+	return all
+}
+
+// answer writes a value as JSON.
+func answer(w http.ResponseWriter, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // our own values always encode
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// body reads a request's body, at most limit bytes.
+func body(r *http.Request, limit int64) ([]byte, *wire.Problem) {
+	read, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, wire.Refuse(wire.InvalidRequest).Saying("The request body did not arrive whole. Send it again.")
+	case int64(len(read)) > limit:
+		return nil, wire.Refuse(wire.RequestTooLarge)
+	}
+	return read, nil
+}

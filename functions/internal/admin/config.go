@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"holdfast/affinity/store"
+	"holdfast/functions/internal/wire"
+	"holdfast/routing/catalog"
+)
+
+// Bounds of a list.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// getConfig answers the document in force, with its revision as the ETag.
+func (a *api) getConfig(w http.ResponseWriter, r *http.Request) {
+	document, revision, err := a.Configuration.Stored(r.Context())
+	if err != nil {
+		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
+		return
+	}
+	w.Header().Set("ETag", strconv.Quote(revision))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(document)
+}
+
+// putConfig replaces the document that was read at the revision in If-Match.
+// The next request of every process acts on it.
+func (a *api) putConfig(w http.ResponseWriter, r *http.Request) {
+	match := r.Header.Get("If-Match")
+	if match == "" {
+		p := wire.Refuse(wire.InvalidRequest).About("If-Match").Saying("Send If-Match with the revision that the document was read at: the ETag of GET /admin/config.")
+		p.Status = http.StatusPreconditionRequired
+		refuse(w, p)
+		return
+	}
+	text, p := body(r, catalog.MaxDocument)
+	if p != nil {
+		refuse(w, p)
+		return
+	}
+	doc, problems := catalog.Load(text)
+	if catalog.HasErrors(problems) {
+		refuse(w, invalid(), problems...)
+		return
+	}
+	next, found, err := a.Configuration.Replace(r.Context(), strings.Trim(strings.TrimPrefix(match, "W/"), `"`), doc)
+	problems = append(problems, found...)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		refuse(w, wire.Refuse(wire.RevisionConflict))
+	case err != nil:
+		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
+	case catalog.HasErrors(problems):
+		refuse(w, invalid(), problems...)
+	default:
+		w.Header().Set("ETag", strconv.Quote(next))
+		answer(w, map[string]any{"revision": next, "problems": listed(problems)})
+	}
+}
+
+func invalid() *wire.Problem {
+	return wire.Refuse(wire.InvalidRequest).Saying("The document may not rule. Mend the problems that are listed, each at its path, and send it again.")
+}
+
+// getRevisions lists what was stored, newest first.
+func (a *api) getRevisions(w http.ResponseWriter, r *http.Request) {
+	limit := defaultLimit
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxLimit {
+			refuse(w, wire.Refuse(wire.InvalidRequest).About("limit").Saying("limit must be 1 to "+strconv.Itoa(maxLimit)+"."))
+			return
+		}
+		limit = n
+	}
+	names, next, err := a.Configuration.Revisions(r.Context(), r.URL.Query().Get("cursor"), limit)
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		refuse(w, wire.Refuse(wire.InvalidRequest).About("cursor").Saying("cursor must be the next_cursor of an earlier page."))
+		return
+	case err != nil:
+		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
+		return
+	}
+	entries := make([]map[string]string, len(names))
+	for i, name := range names {
+		entries[i] = map[string]string{"revision": name}
+	}
+	answer(w, map[string]any{"entries": entries, "next_cursor": next})
+}

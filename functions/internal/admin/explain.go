@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+
+	jsonx "github.com/go-json-experiment/json"
+
+	"holdfast/affinity/identity"
+	"holdfast/functions/internal/auth"
+	"holdfast/functions/internal/exchange"
+	"holdfast/functions/internal/wire"
+)
+
+// maxQuestion bounds a request to explain, in bytes.
+const maxQuestion = 21 << 20
+
+// question is the body of POST /admin/explain.
+type question struct {
+	Endpoint string            `json:"endpoint"`
+	Key      string            `json:"key"` // the caller's id, never the key itself
+	Headers  map[string]string `json:"headers"`
+	Body     json.RawMessage   `json:"body"`
+}
+
+// explain plans a request without sending it.
+func (a *api) explain(w http.ResponseWriter, r *http.Request) {
+	text, p := body(r, maxQuestion)
+	if p != nil {
+		refuse(w, p)
+		return
+	}
+	var q question
+	if err := jsonx.Unmarshal(text, &q, jsonx.RejectUnknownMembers(true)); err != nil {
+		refuse(w, wire.Refuse(wire.InvalidJSON).Saying(`Send {"endpoint":"chat","key":"<key id>","headers":{},"body":{…}}.`))
+		return
+	}
+	snapshot := a.Snapshot()
+	caller := snapshot.Catalog.Caller(q.Key)
+	if caller == nil {
+		refuse(w, wire.Refuse(wire.InvalidRequest).About("key").Saying("key must be the id of a key of the configuration."))
+		return
+	}
+	header := http.Header{}
+	for name, value := range q.Headers {
+		header.Set(name, value)
+	}
+	found, p := a.Planner.Explain(r.Context(), exchange.Question{
+		Endpoint: q.Endpoint, Principal: auth.Principal{Caller: caller, Scope: identity.KeyScope(caller.ID)},
+		Snapshot: snapshot, Header: header, Body: q.Body,
+	})
+	if p != nil {
+		refuse(w, p)
+		return
+	}
+	answer(w, found)
+}
