@@ -17,6 +17,10 @@ func greet(out io.Writer, at net.Addr, gateway *app.Gateway) {
 		fmt.Fprintf(out, "OpenAI clients:    base URL %s/v1\nAnthropic clients: base URL %s\n", url, url)
 		return
 	}
-	fmt.Fprintf(out, "key: %s\n\nTry it:\n\n", key)
+	fmt.Fprintf(out, "key: %s\n", key)
+	if admin := gateway.AdminKey(); admin != "" {
+		fmt.Fprintf(out, "admin key: %s (of /admin/config and /admin/explain)\n", admin)
+	}
+	fmt.Fprint(out, "\nTry it:\n\n")
 	fmt.Fprintf(out, `curl -i %s/v1/chat/completions -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"model":"%s","messages":[{"role":"user","content":"Hello"}]}'`+"\n\n", url, key, model)
 }

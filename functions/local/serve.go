@@ -25,6 +25,9 @@ const grace = 30 * time.Second
 // serve runs until ctx ends.
 func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(errs, &slog.HandlerOptions{Level: s.environment.LogLevel}))
+	if s.lambda != 0 && (s.lambda < 0 || s.store != "dynamodb") {
+		return errLambda
+	}
 	doc, from, problems, err := document(s)
 	if err != nil {
 		return err
@@ -54,14 +57,22 @@ func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 	gateway, err := app.New(ctx, app.Options{
 		Environment: s.environment, Environ: s.environ, Document: doc, Store: records,
 		FromFile: from == fromFile, CallerKey: from == fromEnvironment,
-		Durable: s.store != "memory", Force: s.force, Demo: urls, Log: log,
+		Force: s.force, Demo: urls, Log: log,
 	})
 	if err != nil {
 		return err
 	}
 	defer gateway.Close()
-	greet(out, listener.Addr(), gateway)
 	server := host.Server{Handler: gateway.Handler, After: gateway.After, Grace: grace, Log: log}
+	if s.lambda > 0 {
+		functions, stop, err := startLambda(ctx, s, urls, log, errs)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		server.Handler = functions
+	}
+	greet(out, listener.Addr(), gateway)
 	return server.Serve(ctx, listener)
 }
 

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -129,6 +130,22 @@ func (l Log) Document(ctx context.Context, name string) ([]byte, error) {
 		return nil, ErrDamaged
 	}
 	return unpack(record.Value)
+}
+
+// List returns the names of stored versions, newest first, and the cursor of the
+// next page. A bad cursor is store.ErrInvalid.
+func (l Log) List(ctx context.Context, cursor string, limit int) (names []string, next string, err error) {
+	const prefix = "revision/"
+	page, err := l.Store.Query(ctx, store.Query{
+		Table: store.Config, Partition: partition, From: prefix, To: prefix + "~", Reverse: true, Cursor: cursor, Limit: limit,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, h := range page.Handles {
+		names = append(names, strings.TrimPrefix(h.Key().Sort, prefix))
+	}
+	return names, page.Cursor, nil
 }
 
 func pack(document []byte) ([]byte, error) {

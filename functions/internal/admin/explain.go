@@ -1,10 +1,10 @@
 package admin
 
 import (
-	"encoding/json"
 	"net/http"
 
-	jsonx "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"holdfast/affinity/identity"
 	"holdfast/functions/internal/auth"
@@ -20,7 +20,7 @@ type question struct {
 	Endpoint string            `json:"endpoint"`
 	Key      string            `json:"key"` // the caller's id, never the key itself
 	Headers  map[string]string `json:"headers"`
-	Body     json.RawMessage   `json:"body"`
+	Body     jsontext.Value    `json:"body"`
 }
 
 // explain plans a request without sending it.
@@ -31,7 +31,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q question
-	if err := jsonx.Unmarshal(text, &q, jsonx.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(text, &q, json.RejectUnknownMembers(true)); err != nil {
 		refuse(w, wire.Refuse(wire.InvalidJSON).Saying(`Send {"endpoint":"chat","key":"<key id>","headers":{},"body":{…}}.`))
 		return
 	}

@@ -18,17 +18,19 @@ import (
 
 // Configuration holds the snapshot in force and follows the stored revision.
 //
-// A document that was never stored (the demo's, a discovered one, any on the
-// memory store) rules until a revision is stored; from then on the store does.
+// A document that was never stored (the demo's, a discovered one) rules until a
+// revision is stored; from then on the store does.
 type Configuration struct {
 	revisions revisions
 	secrets   secrets
 	environ   []string
 	log       *slog.Logger
+	now       func() time.Time
 
 	current atomic.Pointer[exchange.Snapshot]
-	loading sync.Mutex // one load of a new revision at a time
-	refused string     // the newest revision that did not compile, under loading
+	given   atomic.Pointer[catalog.Document] // that rules while none is stored
+	loading sync.Mutex                       // one load of a new revision at a time
+	refused string                           // the newest revision that did not compile, under loading
 }
 
 // ErrInvalidDocument is a document that may not rule.
@@ -64,6 +66,7 @@ func (c *Configuration) Use(doc *catalog.Document, revision string) []catalog.Pr
 	snapshot, problems := Compile(doc, revision, c.environ, c.secrets)
 	if snapshot != nil {
 		c.current.Store(snapshot)
+		c.given.Store(doc)
 	}
 	return problems
 }

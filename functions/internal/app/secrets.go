@@ -3,6 +3,8 @@ package app
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 
 	"holdfast/routing/catalog"
 )
@@ -14,7 +16,36 @@ var ErrNoSecret = errors.New("secret is not there")
 // from the file that this process read. A literal stands for itself.
 type secrets struct {
 	lookup func(name string) (string, bool)
-	local  map[string]string // by local: reference
+	local  *localSecrets
+}
+
+// localSecrets are the literals of documents that this process was given, by
+// the reference that stands for each in the store.
+type localSecrets struct {
+	mu sync.RWMutex
+	by map[string]string
+}
+
+func newLocalSecrets(doc *catalog.Document) *localSecrets {
+	l := &localSecrets{by: map[string]string{}}
+	l.add(doc)
+	return l
+}
+
+func (l *localSecrets) add(doc *catalog.Document) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.Copy(l.by, doc.LocalSecrets())
+}
+
+func (l *localSecrets) get(reference string) (string, bool) {
+	if l == nil {
+		return "", false
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	value, here := l.by[reference]
+	return value, here
 }
 
 // Resolve returns what a reference stands for. Its error names the reference,
@@ -30,7 +61,7 @@ func (s secrets) Resolve(text string) (string, error) {
 	case catalog.SchemeEnv:
 		return ref.FromEnv(s.lookup)
 	case catalog.SchemeLocal:
-		if value, here := s.local[text]; here {
+		if value, here := s.local.get(text); here {
 			return value, nil
 		}
 	}

@@ -27,7 +27,8 @@ import (
 type Config struct {
 	Exchange      *exchange.Exchange
 	Configuration exchange.Configuration
-	Origins       []string // that may call from a browser; "*": all
+	Admin         http.Handler // of everything under /admin/
+	Origins       []string     // that may call from a browser; "*": all
 	Now           func() time.Time
 	Log           *slog.Logger
 }
@@ -63,8 +64,10 @@ func (a *api) recover(next http.Handler) http.Handler {
 		defer func() {
 			switch caught := recover(); {
 			case caught == nil:
-			case caught == http.ErrAbortHandler || seen.sent:
-				a.Log.ErrorContext(r.Context(), "exchange aborted", "request_id", w.Header().Get(requestID), "panic", caught != http.ErrAbortHandler)
+			case caught == http.ErrAbortHandler: // meant: the exchange's own line says why
+				panic(http.ErrAbortHandler)
+			case seen.sent:
+				a.Log.ErrorContext(r.Context(), "handler panicked after its answer had begun", "request_id", w.Header().Get(requestID), "at", origin())
 				panic(http.ErrAbortHandler)
 			default:
 				a.Log.ErrorContext(r.Context(), "handler panicked", "request_id", w.Header().Get(requestID), "at", origin())
@@ -117,6 +120,10 @@ func endpoints() map[string]endpoint {
 
 // route finds what serves a path.
 func (a *api) route(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/admin/") {
+		a.Admin.ServeHTTP(w, r)
+		return
+	}
 	at := strings.TrimPrefix(r.URL.Path, "/v1")
 	if r.URL.Path == "/v1" || r.URL.Path == "" || at != path.Clean(at) {
 		refuse(w, r, wire.Refuse(wire.RouteNotFound))

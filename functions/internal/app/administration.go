@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+
+	"holdfast/affinity/store"
+	"holdfast/affinity/store/revision"
+	"holdfast/routing/catalog"
+)
+
+// unstored names the revision of a document that rules without being stored.
+const unstored = "initial"
+
+// Stored returns the document in force, fit to be shown, and its revision.
+func (c *Configuration) Stored(ctx context.Context) ([]byte, string, error) {
+	head, err := c.revisions.head(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	doc, name := c.given.Load(), unstored
+	if stored := revisionOf(head); stored != "" {
+		name = stored
+		if doc, err = c.revisions.document(ctx, stored); err != nil {
+			return nil, "", err
+		}
+	}
+	text, err := doc.Public().JSON()
+	return text, name, err
+}
+
+// Replace makes a document rule if the given revision is still in force. Its
+// literal secrets stay in this process.
+func (c *Configuration) Replace(ctx context.Context, from string, doc *catalog.Document) (string, []catalog.Problem, error) {
+	if _, problems := Compile(doc, "", c.environ, c.secrets); catalog.HasErrors(problems) {
+		return "", problems, nil
+	}
+	head, err := c.revisions.head(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if now := revisionOf(head); now != from && !(now == "" && from == unstored) {
+		return "", nil, store.ErrConflict
+	}
+	c.secrets.local.add(doc)
+	if head, err = c.revisions.put(ctx, head, doc.Public(), c.now()); err != nil {
+		return "", nil, err
+	}
+	_, err = c.Follow(ctx, []store.Handle{head})
+	return revisionOf(head), nil, err
+}
+
+// Revisions lists what was stored, newest first.
+func (c *Configuration) Revisions(ctx context.Context, cursor string, limit int) ([]string, string, error) {
+	return revision.Log{Store: c.revisions.store}.List(ctx, cursor, limit)
+}
