@@ -193,3 +193,36 @@ func TestSessionSwitches(t *testing.T) {
 		})
 	}
 }
+
+// TestX4Config shows that nothing of a document which becomes a header can
+// break one: such a document is refused, with the path of every such part.
+func TestX4Config(t *testing.T) {
+	t.Parallel()
+	const evil = `"a\r\nX-Evil: 1"`
+	config := `
+connections:
+  - {id: ` + evil + `, provider: openai-compatible, base_url: ` + evil + `, auth: {type: none}}
+  - {id: c, provider: openai-compatible, base_url: "http://127.0.0.1:1/v1", auth: {type: bearer, key: ` + evil + `}, headers: {X-A: ` + evil + `, ` + evil + `: a}}
+deployments:
+  - {id: ` + evil + `, model: ` + evil + `, upstream_model: ` + evil + `, connection: c, protocol: chat}
+groups: [{name: ` + evil + `, members: []}]
+keys: [{id: ` + evil + `, key: "` + keyA + `", user: ` + evil + `}]
+session: {headers: [{header: ` + evil + `}]}
+`
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := run(t, nil, "-check", "-config", file)
+	for _, path := range []string{
+		"connections[0].id", "connections[0].base_url", "connections[1].auth.key", "connections[1].headers.X-A", "connections[1].headers[",
+		"deployments[0].id", "deployments[0].model", "deployments[0].upstream_model", "groups[0].name", "keys[0].id", "keys[0].user", "session.headers[0].header",
+	} {
+		if !strings.Contains(out, "\n"+path) && !strings.HasPrefix(out, path) {
+			t.Errorf("%s passes", path)
+		}
+	}
+	if code != 1 || strings.Contains(out, "\nX-Evil") {
+		t.Errorf("exit code %d, want 1 and one line for each problem:\n%s", code, out)
+	}
+}
