@@ -23,6 +23,7 @@ type settings struct {
 	store       string
 	data        string
 	demo        bool // simulated accounts run
+	lambda      int  // environments that serve instead of this process; 0: none
 	force       bool
 	check       bool
 }
@@ -41,6 +42,7 @@ func readSettings(args, environ []string, errs io.Writer) (settings, error) {
 	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`HOST:PORT` of the gateway")
 	flags.StringVar(&s.store, "store", orElse(s.environment.Store, "bolt"), "where records live: memory, bolt or dynamodb")
 	flags.StringVar(&s.data, "data", ".holdfast", "`DIR` of the bolt file")
+	flags.IntVar(&s.lambda, "lambda", 0, "serve through `N` real gateway bootstraps behind a local Lambda Runtime API (with -store dynamodb)")
 	flags.BoolVar(&s.demo, "demo", false, "simulated provider accounts on loopback (default on when there is neither a configuration file nor a provider key)")
 	flags.BoolVar(&s.force, "config-force", false, "replace the stored revision by the file")
 	flags.BoolVar(&s.check, "check", false, "validate the configuration, print every problem with its path, exit 1 if any")

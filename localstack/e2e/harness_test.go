@@ -75,7 +75,7 @@ func newRig(t *testing.T, store string, change ...func(*document)) *rig {
 		c(&doc)
 	}
 	r := &rig{t: t, fleet: fleet, config: doc.String(), store: store, data: t.TempDir(), env: []string{"UPSTREAM_KEY=" + upstreamKey}}
-	if store == "dynamodb" {
+	if store == "dynamodb" || store == onLambda {
 		wire := dynalite.StartT(t)
 		r.front = wirefault.New(wirefault.Config{Target: wire.Endpoint()})
 		server := httptest.NewServer(r.front)
@@ -89,11 +89,14 @@ func newRig(t *testing.T, store string, change ...func(*document)) *rig {
 // start runs one more gateway over the same store.
 func (r *rig) start(args ...string) *process.Gateway {
 	r.t.Helper()
-	data := r.data
-	if r.store == "dynamodb" {
-		data = r.t.TempDir()
+	o := process.Options{Binary: binary, Config: r.config, Store: r.store, Data: r.data, Env: r.env, Args: args}
+	if r.store == "dynamodb" || r.store == onLambda {
+		o.Data = r.t.TempDir()
 	}
-	g, err := process.Start(process.Options{Binary: binary, Config: r.config, Store: r.store, Data: data, Env: r.env, Args: args})
+	if r.store == onLambda {
+		throughLambda(r.t, &o)
+	}
+	g, err := process.Start(o)
 	if err != nil {
 		r.t.Fatal(err)
 	}

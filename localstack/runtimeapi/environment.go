@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (e *environment) run() {
 // once runs one process to its end and reports whether it became ready.
 func (e *environment) once() (ready bool, err error) {
 	command := exec.Command(e.runtime.Bootstrap)
-	command.Env = append(e.variables(), e.runtime.Env...)
+	command.Env = append(slices.Clone(e.runtime.Env), e.variables()...)
 	command.Stdout, command.Stderr = e.runtime.Output, e.runtime.Output
 	command.SysProcAttr = tied()
 	e.mu.Lock()

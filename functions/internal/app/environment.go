@@ -20,6 +20,7 @@ type Environment struct {
 	CORSOrigins []string   `env:"HOLDFAST_CORS_ORIGINS" envDefault:"*"`
 	Region      string     `env:"AWS_REGION"`
 	DynamoDB    string     `env:"AWS_ENDPOINT_URL_DYNAMODB"`
+	Demo        string     `env:"HOLDFAST_DEMO_ACCOUNTS"` // NAME=URL, comma-separated: simulated accounts that run elsewhere
 }
 
 // ReadEnvironment parses variables of the form NAME=value. Its error names the

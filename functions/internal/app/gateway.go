@@ -20,6 +20,7 @@ import (
 
 	"holdfast/affinity"
 	"holdfast/affinity/store"
+	"holdfast/functions/internal/admin"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/httpapi"
@@ -30,12 +31,11 @@ import (
 // Options say what a gateway is made of.
 type Options struct {
 	Environment Environment
-	Environ     []string // NAME=value, for session switches and secrets
-	Document    *catalog.Document
-	FromFile    bool // the document is an operator's: it seeds the store
-	CallerKey   bool // the document has no caller: one is made
-	Durable     bool // the store outlives the process: its revision rules
-	Force       bool // replace the stored revision by the document
+	Environ     []string          // NAME=value, for session switches and secrets
+	Document    *catalog.Document // nil: the stored one, or no start
+	FromFile    bool              // the document is an operator's: it seeds the store
+	CallerKey   bool              // the document has no caller: one is made
+	Force       bool              // replace the stored revision by the document
 	Store       store.Store
 	Demo        map[string]string // base URLs of the simulated accounts, by name
 	Log         *slog.Logger
@@ -49,6 +49,7 @@ type Gateway struct {
 	Configuration *Configuration
 	client        *upstream.Client
 	callerKey     string
+	adminKey      string // made for the demo; "" where the operator has set one, or none
 }
 
 // New composes the data plane.
@@ -57,6 +58,9 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		o.Now = time.Now
 	}
 	guarded := store.NewGuard(store.GuardConfig{Store: o.Store, Now: o.Now})
+	if o.Document == nil {
+		return stored(ctx, o, guarded)
+	}
 	secret, err := installation(ctx, guarded, o.Environment.Secret)
 	if err != nil {
 		return nil, err
@@ -65,37 +69,53 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.CallerKey {
 		doc, callerKey = withCaller(doc, secret)
 	}
-	references := secrets{lookup: lookup(o.Environ), local: doc.LocalSecrets()}
-	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log}
-	if o.Durable {
-		configuration.revisions.store = guarded
-	}
+	references := secrets{lookup: lookup(o.Environ), local: newLocalSecrets(doc)}
+	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log, now: o.Now}
+	configuration.revisions.store = guarded
 	if problems := configuration.Use(doc, ""); catalog.HasErrors(problems) {
 		return nil, invalid(problems)
 	}
 	if err := configuration.Start(ctx, doc, o.FromFile, o.Force, o.Now()); err != nil {
 		return nil, err
 	}
+	return assemble(o, guarded, secret, configuration, callerKey), nil
+}
+
+// assemble puts the parts together.
+func assemble(o Options, guarded store.Store, secret installationSecret, configuration *Configuration, callerKey string) *Gateway {
 	client, after := upstream.New(), new(host.After)
 	flow := exchange.New(exchange.Config{
 		Configuration: configuration,
 		Affinity:      affinity.New(affinity.Config{Store: guarded, Now: o.Now, Log: o.Log}),
 		Store:         guarded,
 		Upstream:      client,
-		Secrets:       references.Resolve,
+		Secrets:       configuration.secrets.Resolve,
 		BaseURL:       addresses(o.Demo).resolve,
 		Hash:          secret.hash,
 		After:         after.Go,
 		Now:           o.Now,
 		Log:           o.Log,
 	})
+	adminKey, shown := o.Environment.AdminKey, ""
+	if adminKey == "" && o.isDemo() {
+		adminKey = "hf-admin-" + secret.hash("admin key")
+		shown = adminKey
+	}
 	return &Gateway{
 		Handler: httpapi.New(httpapi.Config{
 			Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, Now: o.Now, Log: o.Log,
+			Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow}),
 		}),
-		After: after, Configuration: configuration, client: client, callerKey: callerKey,
-	}, nil
+		After: after, Configuration: configuration, client: client, callerKey: callerKey, adminKey: shown,
+	}
 }
+
+// isDemo reports whether nothing but the demo is configured: its keys open
+// simulated accounts only, so they may be known to everybody.
+func (o Options) isDemo() bool { return len(o.Demo) > 0 && !o.FromFile && !o.CallerKey }
+
+// AdminKey returns the admin key that was made for the demo, "" otherwise.
+func (g *Gateway) AdminKey() string { return g.adminKey }
 
 // Caller returns a key and a model to try the gateway with: the demo's, or the
 // key that was made here. Both are "" where the operator has given out keys.
@@ -137,7 +157,7 @@ func lookup(environ []string) func(string) (string, bool) {
 // Check returns what is wrong with a document beyond its own text: what it
 // needs of this process's environment.
 func Check(doc *catalog.Document, environ []string) []catalog.Problem {
-	_, problems := Compile(doc, "", environ, secrets{lookup: lookup(environ), local: doc.LocalSecrets()})
+	_, problems := Compile(doc, "", environ, secrets{lookup: lookup(environ), local: newLocalSecrets(doc)})
 	return problems
 }
 

@@ -47,12 +47,17 @@ type Gateway struct {
 
 // Build compiles the command into a folder and returns the binary's path.
 func Build(folder string) (string, error) {
-	binary := filepath.Join(folder, "holdfast")
+	return BuildMain(filepath.Join(folder, "holdfast"), "./functions/local")
+}
+
+// BuildMain compiles a main package of the module, with further flags for the
+// compiler, and returns the binary's path.
+func BuildMain(binary, pkg string, flags ...string) (string, error) {
 	root, err := root()
 	if err != nil {
 		return "", err
 	}
-	command := exec.Command("go", "build", "-o", binary, "./functions/local")
+	command := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), pkg)...)
 	command.Dir = root
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
