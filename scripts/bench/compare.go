@@ -102,7 +102,7 @@ func gateway(binary, store, upstream string) (system, error) {
 deployments: [{id: chat-bench, model: chat, connection: bench, protocol: chat}]
 keys: [{id: bench, key: %s}]
 `, upstream, callerKey)
-	g, err := process.Start(process.Options{Binary: binary, Config: config, Store: store, Data: data})
+	g, err := process.Start(process.Options{Binary: binary, Config: config, Store: store, Data: data, Unread: true})
 	if err != nil {
 		return system{}, err
 	}

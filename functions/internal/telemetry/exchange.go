@@ -120,7 +120,10 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 		attrs = append(attrs, slog.Int64("ttfb_ms", e.FirstByte.Milliseconds()))
 	}
 	attrs = append(attrs, slog.Int64("duration_ms", e.End.Sub(e.Start).Milliseconds()))
-	if len(e.Attempts) > 0 {
+	switch {
+	case len(e.Attempts) == 1 && e.Attempts[0].Deployment == e.Deployment: // all else of it stands in the line
+		attrs = append(attrs, slog.String("outcome", e.Attempts[0].Outcome))
+	case len(e.Attempts) > 0:
 		attrs = append(attrs, slog.Any("attempts", e.Attempts))
 	}
 	if u := e.Usage; u != nil {

@@ -33,6 +33,7 @@ type Options struct {
 	Data   string   // the bolt file's folder, and the working directory
 	Env    []string // NAME=value, beside the few that a process needs
 	Args   []string // further flags
+	Unread bool     // the log goes nowhere, and costs nobody anything to read
 }
 
 // Gateway is a running process.
@@ -57,6 +58,9 @@ func BuildMain(binary, pkg string, flags ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := listSources(root, pkg, binary); err != nil {
+		return "", err
+	}
 	command := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), pkg)...)
 	command.Dir = root
 	if out, err := command.CombinedOutput(); err != nil {
@@ -79,6 +83,9 @@ const startLimit = 60 * time.Second
 
 // Start runs a gateway on a free port and returns once it answers.
 func Start(o Options) (*Gateway, error) {
+	if err := Sources(o.Binary); err != nil {
+		return nil, err
+	}
 	g := &Gateway{command: exec.Command(o.Binary), ended: make(chan struct{})}
 	args, err := o.arguments()
 	if err != nil {
@@ -88,7 +95,10 @@ func Start(o Options) (*Gateway, error) {
 	g.command.Dir = o.Data
 	g.command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Data}, o.Env...)
 	g.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	g.command.Stdout, g.command.Stderr = &g.output, &g.log
+	g.command.Stdout = &g.output
+	if !o.Unread {
+		g.command.Stderr = &g.log
+	}
 	if err := g.command.Start(); err != nil {
 		return nil, err
 	}
