@@ -19,6 +19,9 @@ import (
 // exit code.
 func run(t *testing.T, env []string, args ...string) (output string, code int) {
 	t.Helper()
+	if err := process.Sources(binary); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, binary, args...)

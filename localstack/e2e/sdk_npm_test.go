@@ -31,6 +31,9 @@ func script(t *testing.T, base, name string) []noted {
 	if _, err := os.Stat(filepath.Join("clients", "node_modules", ".package-lock.json")); err != nil {
 		t.Fatal("the npm packages of localstack/e2e/clients are missing: run `make setup`")
 	}
+	if _, err := os.ReadDir("clients"); err != nil { // a changed script makes an old result void
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, node, name)

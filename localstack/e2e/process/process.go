@@ -66,7 +66,7 @@ func BuildMain(binary, pkg string, flags ...string) (string, error) {
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return binary, nil
+	return binary, Sources(binary)
 }
 
 // root is the module's folder.
