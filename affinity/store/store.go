@@ -3,7 +3,8 @@
 // Everything Holdfast remembers (preferences, claims, ownership, history,
 // tasks, keys, limits, cooldowns, configuration, the ledger) is a thin mapping
 // onto this one interface. The drivers memory (here), bolt and dynamo each
-// implement it once and pass the same suite, storetest.
+// implement it once and pass the same suite, storetest. Guard bounds the calls
+// of a driver that can fail; Counter spreads a hot counter.
 //
 // Invariants: nothing is overwritten unread, since Swap takes the Handle that
 // Read gave; one winner per race; an expired record is an absent one, in reads
@@ -162,12 +163,12 @@ type Store interface {
 
 	// Swap writes next where the record is still as h saw it: live with the
 	// same revision, or absent (never written, emptied, or expired). It returns
-	// the handle of the new record, which is an absent one where next is already
-	// expired. On ErrConflict it returns the handle of the record that stands,
-	// read strongly consistent, an absent one where there is none. A write of our
-	// own whose answer was lost counts as success; where it may have been applied
-	// and then overwritten by somebody who read it, the outcome is ErrUnknown and
-	// no conflict. Counters of next are ignored.
+	// the handle of the new record, an absent one where next has already expired.
+	// On ErrConflict it returns the handle of what stands, read strongly
+	// consistent, an absent one where nothing does. A write of our own whose
+	// answer was lost counts as success; where it may have been applied and then
+	// overwritten by somebody who read it, the outcome is ErrUnknown and no
+	// conflict. Counters of next are ignored.
 	Swap(ctx context.Context, h Handle, next Record) (Handle, error)
 
 	// Add adds the deltas to the record's counters and returns the new values of

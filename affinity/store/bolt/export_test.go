@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"holdfast/affinity/store"
 )
 
 // WithClock returns another client of the open file with a clock of its own.
@@ -57,6 +59,13 @@ func (s *Store) Scribble(table string, key []byte, change func([]byte) []byte) e
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(table))
 		return b.Put(key, change(append([]byte(nil), b.Get(key)...)))
+	})
+}
+
+// Misplace notes an expiry for a record that does not have it.
+func (s *Store) Misplace(k store.Key, expires time.Time) error {
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(expiryBucket)).Put(expiryKey(k.Table, expires, recordKey(k)), nil)
 	})
 }
 

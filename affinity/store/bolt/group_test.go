@@ -188,3 +188,27 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// Renewing a record leaves nothing behind that a sweep would stumble over, and
+// a sweep believes the record rather than an expiry that was left behind.
+func TestRenewedRecordStays(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := open(t, filepath.Join(t.TempDir(), "store.db"), func() time.Time { return now })
+	for i := range 10 {
+		put(t, s, at(0), store.Record{Value: []byte("v"), Expires: now.Add(time.Duration(60+i) * time.Second)})
+	}
+	if got, err := s.Stored(); err != nil || got["expiry"] != 1 {
+		t.Fatalf("%d expiries of one record, error %v", got["expiry"], err)
+	}
+	if err := s.Misplace(at(0), now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(30 * time.Second)
+	put(t, s, at(1), store.Record{}) // sweeps
+	if got := value(t, s, at(0)); got != "v" {
+		t.Errorf("a live record was swept, it reads %q", got)
+	}
+	if got, err := s.Stored(); err != nil || got["expiry"] != 1 {
+		t.Errorf("%d expiries after the sweep, error %v", got["expiry"], err)
+	}
+}

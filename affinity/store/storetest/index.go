@@ -124,8 +124,13 @@ func indexExpired(r *rig, t store.Table) {
 	r.putIndexed(store.Key{Table: t, Partition: "p", Sort: "stays"}, store.Index{Partition: "ip", Sort: "1"})
 	r.clock.Advance(2 * time.Second)
 	r.shows(t, "ip", "stays")
-	r.swap(store.NewHandle(k, "", store.Record{}), record("over the expired record, not indexed"))
+	h := r.swap(store.NewHandle(k, "", store.Record{}), record("over the expired record, not indexed"))
 	r.shows(t, "ip", "stays")
+	next.Expires = r.clock.Now().Add(time.Second)
+	r.swap(h, next)
+	r.clock.Advance(2 * time.Second)
+	r.putIndexed(k, next.Index) // at the place of the expired record that it replaces
+	r.shows(t, "ip", "s", "stays")
 }
 
 func indexHandles(r *rig, t store.Table) {
