@@ -39,7 +39,6 @@ type exchange struct {
 	events   int
 	finished bool
 	gone     bool // the client
-	torn     bool // the connection, by a fault
 }
 
 // handle makes the handler of a route.
@@ -115,7 +114,7 @@ func (x *exchange) settle(finished bool) {
 
 // close says how it really ended: the last bytes may have found nobody.
 func (x *exchange) close() {
-	gone := !x.torn && (x.gone || x.r.Context().Err() != nil)
+	gone := x.gone || x.r.Context().Err() != nil
 	x.note(func(c *Call) {
 		c.Open, c.Status, c.Events = false, x.status, x.events
 		c.Finished = x.finished
@@ -140,9 +139,17 @@ func (x *exchange) begin(model string, stream bool) bool {
 	return x.fault == nil || x.inject()
 }
 
-// pause lets a delay pass; false when the call is over.
+// pause lets a delay pass; false when the client has gone. Where the account
+// was closed instead the connection is aborted: an orderly end would look like
+// an answer.
 func (x *exchange) pause(d time.Duration) bool {
-	return d <= 0 || x.account.wait(x.r.Context(), d) == nil
+	if d <= 0 || x.account.wait(x.r.Context(), d) == nil {
+		return true
+	}
+	if x.r.Context().Err() == nil {
+		panic(http.ErrAbortHandler)
+	}
+	return false
 }
 
 // head sends the status and the headers that a provider sends.
@@ -189,7 +196,6 @@ func (x *exchange) result(body []byte, r *refusal.Refusal) {
 
 // reset tears the connection down so that the client sees a reset.
 func (x *exchange) reset() {
-	x.torn = true
 	x.settle(false)
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {

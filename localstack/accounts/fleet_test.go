@@ -1,10 +1,14 @@
 package accounts_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"holdfast/localstack/accounts"
 )
@@ -78,5 +82,34 @@ func TestAnswersDoNotDependOnTheAccount(t *testing.T) {
 	b := ok(t, http.MethodPost, fleet.URL("bravo")+"/v1/chat/completions", hello)
 	if a.text("choices", 0, "message", "content") != b.text("choices", 0, "message", "content") || a.text("system_fingerprint") == b.text("system_fingerprint") {
 		t.Errorf("%v\n%v", a, b)
+	}
+}
+
+// Closing an account ends what waits, without an answer.
+func TestCloseEndsWaitingCalls(t *testing.T) {
+	for _, kind := range []accounts.Kind{accounts.Hang, accounts.SlowFirstByte} {
+		waiting := make(chan struct{}, 1)
+		a := accounts.New(accounts.Config{Wait: func(ctx context.Context, _ time.Duration) error {
+			waiting <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		accounts.InjectT(t, a, accounts.Fault{Kind: kind, Delay: map[accounts.Kind]time.Duration{accounts.SlowFirstByte: time.Hour}[kind]})
+		w, ended := httptest.NewRecorder(), make(chan any)
+		go func() {
+			defer func() { ended <- recover() }()
+			a.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(hello)))
+		}()
+		await(t, a, func(calls []accounts.Call) bool { return len(calls) == 1 && calls[0].Fault == kind })
+		if kind == accounts.SlowFirstByte {
+			<-waiting
+		}
+		a.Close()
+		if end := <-ended; end != http.ErrAbortHandler || w.Body.Len() != 0 {
+			t.Errorf("%s ended with %v and %q", kind, end, w.Body)
+		}
+		if c := a.Calls()[0]; c.Open || c.Finished || c.Cancelled {
+			t.Errorf("%s: %+v", kind, c)
+		}
 	}
 }

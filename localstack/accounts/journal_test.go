@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -112,4 +113,45 @@ func TestBodyIsBounded(t *testing.T) {
 	if err != nil || got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d, %v", got.status, err)
 	}
+}
+
+// Whoever has read the end of an answer finds its call complete.
+func TestJournalIsCompleteBeforeTheEnd(t *testing.T) {
+	ends := map[string]string{accounts.Chat: "[DONE]", accounts.Responses: "response.completed", accounts.Messages: "message_stop"}
+	for _, stream := range []bool{false, true} {
+		for _, target := range targets(stream) {
+			a := accounts.New(accounts.Config{})
+			end := ends[target.protocol]
+			if !stream {
+				end = `"usage"`
+			}
+			seen := false
+			w := &watcher{ResponseRecorder: httptest.NewRecorder(), wrote: func(b []byte) {
+				if !strings.Contains(string(b), end) {
+					return
+				}
+				seen = true
+				if c := a.Calls()[0]; c.Open || !c.Finished || c.Cancelled || c.Status != 200 || c.Usage.Output != 32 {
+					t.Errorf("%s, stream %v: %+v", target.protocol, stream, c)
+				}
+			}}
+			r := httptest.NewRequest(http.MethodPost, target.path, strings.NewReader(target.body))
+			r.Header.Set("Anthropic-Version", "2023-06-01")
+			a.ServeHTTP(w, r)
+			if !seen {
+				t.Errorf("%s, stream %v: no end: %s", target.protocol, stream, w.Body)
+			}
+		}
+	}
+}
+
+// watcher looks at what is written before anybody else does.
+type watcher struct {
+	*httptest.ResponseRecorder
+	wrote func([]byte)
+}
+
+func (w *watcher) Write(b []byte) (int, error) {
+	w.wrote(b)
+	return w.ResponseRecorder.Write(b)
 }

@@ -258,3 +258,18 @@ func TestCanonicalPrompt(t *testing.T) {
 		})
 	}
 }
+
+// A system message behind the user's last words does not take their place.
+func TestLastWordsAreTheUsers(t *testing.T) {
+	_, url := start(t, accounts.Config{})
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"m","messages":[{"role":"user","content":"RUNTOOL"},{"role":"developer","content":"be kind"}],"tools":[{"type":"function","function":{"name":"f"}}]}`,
+		"/v1/responses":        `{"model":"m","input":[{"role":"user","content":"RUNTOOL"},{"role":"developer","content":"be kind"}],"tools":[{"type":"function","name":"f"}]}`,
+		"/v1/messages":         `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":"RUNTOOL"},{"role":"system","content":"be kind"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`,
+	} {
+		o := ok(t, http.MethodPost, url+path, body)
+		if called := o.text("choices", 0, "message", "tool_calls", 0, "function", "name") + o.text("output", 0, "name") + o.text("content", 0, "name"); called != "f" {
+			t.Errorf("%s called %q: %v", path, called, o)
+		}
+	}
+}

@@ -120,6 +120,21 @@ func TestAnthropicSignatures(t *testing.T) {
 	}
 }
 
+// Omitted thinking is not shown, and its signature still works.
+func TestAnthropicOmittedThinking(t *testing.T) {
+	_, url := start(t, accounts.Config{})
+	client := anthropicClient(url)
+	params := messageParams("hello")
+	params.Thinking = anthropic.ThinkingConfigParamUnion{OfAdaptive: &anthropic.ThinkingConfigAdaptiveParam{Display: "omitted"}}
+	for i := range 3 {
+		m := accumulate(t, client, params)
+		if thinking := m.Content[0].AsThinking(); thinking.Thinking != "" || thinking.Signature == "" {
+			t.Errorf("turn %d: %+v", i, thinking)
+		}
+		params.Messages = append(params.Messages, m.ToParam(), anthropic.NewUserMessage(anthropic.NewTextBlock("more")))
+	}
+}
+
 func TestAnthropicModels(t *testing.T) {
 	_, url := start(t, accounts.Config{})
 	client := anthropicClient(url)

@@ -192,6 +192,17 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// What is still used outlives what came after it.
+func TestUsedPromptsSurvive(t *testing.T) {
+	c := prompt.NewCache(time.Hour, 64*prompt.StepTokens)
+	for i := range 200 {
+		if use := c.Use(ask(c, "m", tokens("kept", 1280)), start); i > 0 && use.Read != 1280 {
+			t.Fatalf("after %d other prompts the kept one read %d", i, use.Read)
+		}
+		c.Use(ask(c, "m", tokens(fmt.Sprint(i), 1280)), start)
+	}
+}
+
 func TestClear(t *testing.T) {
 	c := prompt.NewCache(time.Hour, 0)
 	c.Use(ask(c, "m", tokens("a", 1280)), start)
