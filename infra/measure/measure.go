@@ -10,9 +10,6 @@ import (
 	"strings"
 )
 
-// Namespace is CloudWatch's name for the family of metrics.
-const Namespace = "Holdfast"
-
 // Message marks the one line that each exchange writes.
 const Message = "exchange"
 

@@ -12,14 +12,13 @@ import (
 
 // The forms of values.
 var (
-	prefixForm = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,62}[-.]$`)
+	prefixForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}-$`)
 	domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$`)
 	zoneForm   = regexp.MustCompile(`^Z[A-Z0-9]{1,31}$`)
 	emailForm  = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]{1,190}\.[a-zA-Z]{2,63}$`)
 	pathForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,200}$`)
 	acmForm    = regexp.MustCompile(`^arn:aws[a-z-]*:acm:us-east-1:[0-9]{12}:certificate/[a-f0-9-]{36}$`)
 	wafForm    = regexp.MustCompile(`^arn:aws[a-z-]*:wafv2:us-east-1:[0-9]{12}:global/webacl/[A-Za-z0-9_-]{1,128}/[a-f0-9-]{36}$`)
-	notStack   = regexp.MustCompile(`[^A-Za-z0-9-]`)
 )
 
 // logDays are the retentions that CloudWatch Logs offers.
@@ -30,7 +29,7 @@ func logDays() []int {
 // names are the settings of the stack itself.
 func names(exists Exists) map[string]setting {
 	return map[string]setting{
-		"prefix":       text(prefixForm, "takes small letters, digits, '.' and '-', with '-' at the end", func(s *Settings, v string) { s.Prefix = v }),
+		"prefix":       text(prefixForm, "takes small letters, digits and '-', with '-' at the end", func(s *Settings, v string) { s.Prefix = v }),
 		"gateway":      text(pathForm, "takes the path of a zip or a folder", func(s *Settings, v string) { s.Gateway = v }),
 		"console":      func(s *Settings, v string) error { return console(s, v, exists) },
 		"architecture": oneOf([]string{"arm64", "x86_64"}, func(s *Settings, v string) { s.Architecture = v }),

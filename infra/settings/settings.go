@@ -137,12 +137,12 @@ func (s Settings) Split() bool {
 
 // Stem is the prefix without its last separator. Secrets that the gateway may
 // read lie below it: /stem/… in Parameter Store, stem/… in Secrets Manager.
-func (s Settings) Stem() string { return strings.TrimRight(s.Prefix, "-_.") }
+func (s Settings) Stem() string { return strings.TrimRight(s.Prefix, "-") }
 
 // Name is the stack's: Holdfast, or Holdfast-STEM for another prefix.
 func (s Settings) Name() string {
 	if s.Prefix == table.DefaultPrefix {
 		return "Holdfast"
 	}
-	return "Holdfast-" + strings.Trim(notStack.ReplaceAllString(s.Stem(), "-"), "-")
+	return "Holdfast-" + s.Stem()
 }

@@ -32,20 +32,20 @@ func TestDefaults(t *testing.T) {
 
 func TestEverySetting(t *testing.T) {
 	got, err := settings.Parse(map[string]string{
-		"prefix": "acme.eu-", "gateway": "dist/local", "architecture": "x86_64", "reserved": "0", "loglevel": "debug", "logdays": "7",
+		"prefix": "acme-eu-", "gateway": "dist/local", "architecture": "x86_64", "reserved": "0", "loglevel": "debug", "logdays": "7",
 		"origins": "https://a.example.com,http://localhost:5173", "email": "ops@example.com", "firstbyte": "5000", "spend": "2.5",
 		"domain": "llm.example.com", "zone": "Z0123456789ABC",
 		"@aws-cdk/core:x": "true", "aws:cdk:y": "{}", // the CDK's own
 	}, "us-east-1", files("dist/local", settings.ConsoleAsset))
 	want := settings.Settings{
-		Prefix: "acme.eu-", Gateway: "dist/local", Console: "dist/console.zip", Architecture: "x86_64", LogLevel: "debug", LogDays: 7,
+		Prefix: "acme-eu-", Gateway: "dist/local", Console: "dist/console.zip", Architecture: "x86_64", LogLevel: "debug", LogDays: 7,
 		Origins: []string{"https://a.example.com", "http://localhost:5173"}, Email: "ops@example.com", FirstByte: 5000, HourlySpend: 2.5,
 		Region: "us-east-1", Edge: &settings.Edge{Domain: "llm.example.com", Zone: "Z0123456789ABC"},
 	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
 	}
-	if got.Name() != "Holdfast-acme-eu" || got.Stem() != "acme.eu" {
+	if got.Name() != "Holdfast-acme-eu" || got.Stem() != "acme-eu" {
 		t.Errorf("name %q, stem %q", got.Name(), got.Stem())
 	}
 }
