@@ -116,6 +116,8 @@ func LaterExpiry(a, b time.Time) time.Time {
 	return b
 }
 
+// checkKey never lets an empty part through: DynamoDB has no empty key, and the
+// zero Handle and Index stay recognizable.
 func checkKey(k Key) error {
 	if k.Table > Ledger {
 		return invalid("no table %d", k.Table)
@@ -138,6 +140,8 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }
 
+// ended is the same for every driver: nothing was done, and the caller can tell
+// its own cancellation from a store that is away.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)

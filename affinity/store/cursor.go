@@ -39,6 +39,7 @@ func (q Query) Position() (Position, bool, error) {
 	if err != nil || len(b) < 9 || b[0] != cursorVersion || string(b[1:9]) != string(id[:8]) {
 		return Position{}, false, invalid("foreign cursor")
 	}
+	// What follows may be anybody's bytes; it must still be a position.
 	p := Position{Key: Key{Table: q.Table, Partition: q.Partition}}
 	b = b[9:]
 	ok := cutText(&b, &p.Sort)
@@ -69,6 +70,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
+// cutText takes what appendText wrote off the front of b.
 func cutText(b *[]byte, s *string) bool {
 	n, width := binary.Uvarint(*b)
 	if width <= 0 || n > uint64(len(*b)-width) {

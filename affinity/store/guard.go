@@ -114,7 +114,7 @@ func guarded[T any](caller context.Context, g *Guard, other error, call func(con
 	}
 	ctx, cancel := context.WithTimeout(caller, p.deadline)
 	defer cancel()
-	said := nothing // also where the store panics
+	said := nothing // also where the store panics, which must not keep a probe's leave
 	defer func() { g.release(p, said) }()
 	got, err = call(ctx)
 	if said = g.judge(caller, p, err); said == failed && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrUnknown) {
@@ -159,6 +159,8 @@ const (
 	failed
 )
 
+// judge says what a call's end tells of the store. The caller's cancellation is
+// looked at before the error, since drivers tell it as ErrUnavailable too.
 func (g *Guard) judge(caller context.Context, p pass, err error) verdict {
 	switch {
 	case err == nil, errors.Is(err, ErrConflict), errors.Is(err, ErrFull):
@@ -191,6 +193,7 @@ func (g *Guard) release(p pass, said verdict) {
 		}
 	case failed:
 		g.status.Failures++
+		// A call that hung since before the recovery says how the store was then.
 		if g.status.Resting || p.epoch != g.epoch {
 			return
 		}

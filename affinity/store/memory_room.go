@@ -20,12 +20,12 @@ type room struct {
 	largest owners            // the same, who takes most places first
 }
 
-// seat is what the room notes on a node.
+// seat is what the room notes on a node. A node that has none takes no places.
 type seat struct {
 	places  int
-	expires int64 // Unix seconds; never is the largest
-	at      [2]int
-	owner   *owner
+	expires int64  // Unix seconds; never is the largest
+	at      [2]int // its place in each queue, -1 where it does not stand there
+	owner   *owner // nil where nobody is evicted
 }
 
 const never = math.MaxInt64
@@ -52,12 +52,16 @@ func newRoom(places, bytes int, evict bool) *room {
 	return r
 }
 
-// size returns the places that a record takes.
+// size returns the places that a record takes. Keys do not count: they are
+// hashes of one length, and what they cost is the same for each record. A record
+// larger than the room takes all of it, so that it can be kept at all.
 func (r *room) size(rec Record) int {
 	bytes := len(rec.Value) + counterBytes*len(rec.Counters)
 	return min(1+max(bytes-1, 0)/r.bytes, r.places)
 }
 
+// ownerOf returns who answers for a key: its partition up to the first slash,
+// where those who build partitions put a hash of the caller's scope.
 func ownerOf(k Key) string {
 	name, _, _ := strings.Cut(k.Partition, "/")
 	return name
@@ -95,6 +99,8 @@ func (r *room) victim(k Key, n *node, next Record, now time.Time) *node {
 		more -= n.seat.places
 	}
 	from := r.largest.first(nil)
+	// Whoever would be the largest after this write makes room for it himself.
+	// Without that, two owners of one size would take from each other in turn.
 	if own := r.owners[ownerOf(k)]; own != nil && own.places+more > from.places && own.nodes.first(n) != nil {
 		from = own
 	}
@@ -116,7 +122,7 @@ func (r *room) seat(n *node, rec Record) {
 		n.seat.expires = rec.Expires.Unix()
 	}
 	if first {
-		n.seat.at = [2]int{-1, -1}
+		n.seat.at = [2]int{-1, -1} // the zero value would mean the head of each queue
 	}
 	r.leaves.put(n, n.seat.expires != never)
 	if r.owners == nil {
@@ -186,13 +192,17 @@ func (q *queue) first(not *node) *node {
 		return q.nodes[0]
 	}
 	var next *node
-	for i := 1; i < min(3, len(q.nodes)); i++ { // the heap's second level
+	// A heap's second smallest is one of the head's two children.
+	for i := 1; i < min(3, len(q.nodes)); i++ {
 		if next == nil || q.Less(i, next.seat.at[q.slot]) {
 			next = q.nodes[i]
 		}
 	}
 	return next
 }
+
+// The methods of heap.Interface. Swap, Push and Pop keep each node's note of its
+// place, which is what makes moving and removing a node logarithmic.
 
 func (q *queue) Len() int { return len(q.nodes) }
 
@@ -221,7 +231,8 @@ func (q *queue) Pop() any {
 // owners is a heap by the places taken, most first.
 type owners []*owner
 
-// first returns who takes the most places; not is passed over.
+// first returns who takes the most places; not is passed over. There is somebody
+// else whenever a record does not fit beside those of one owner alone.
 func (o owners) first(not *owner) *owner {
 	if o[0] != not {
 		return o[0]

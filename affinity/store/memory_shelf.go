@@ -47,6 +47,7 @@ type place struct {
 	node            *node
 }
 
+// before orders places as queries give them: bytewise, partitions together.
 func (a place) before(b place) bool {
 	if c := strings.Compare(a.partition, b.partition); c != 0 {
 		return c < 0
@@ -78,6 +79,8 @@ func newShelf(r *room) *shelf {
 	return s
 }
 
+// shard spreads keys by a hash that is seeded, so that nobody outside can choose
+// keys that meet.
 func (s *shelf) shard(k Key) *shard {
 	h := maphash.String(s.seed, k.Partition)*31 + maphash.String(s.seed, k.Sort)
 	return &s.shards[h%uint64(len(s.shards))]
@@ -171,6 +174,8 @@ func (s *shelf) replace(n *node, v *version) {
 	}
 }
 
+// remove takes n out. It is gone for everybody in one step, by its version; what
+// follows only tidies up.
 func (s *shelf) remove(n *node) {
 	s.room.leave(n)
 	s.replace(n, nil)
@@ -191,7 +196,7 @@ func (s *shelf) query(q Query, after Position, started bool, now time.Time) Page
 		tree = s.index
 	}
 	var page Page
-	limit, looked, last, more := q.PageSize(), 0, place{}, false
+	limit, looked, last, more := q.PageSize(), 0, place{}, false // last is where the cursor will point
 	visit := func(p place) bool {
 		if p.partition != q.Partition || q.To != "" && p.sort > q.To || p.sort < q.From {
 			return false

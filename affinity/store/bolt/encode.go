@@ -47,6 +47,8 @@ func (e *entry) handle(k store.Key, now time.Time) store.Handle {
 	return store.NewHandle(k, "", store.Record{})
 }
 
+// partitionPrefix begins the keys of one partition and of no other, since its
+// length comes first. It has room for a sort.
 func partitionPrefix(partition string) []byte {
 	b := binary.BigEndian.AppendUint16(make([]byte, 0, 2+2*len(partition)), uint16(len(partition)))
 	return append(b, partition...)
@@ -63,6 +65,8 @@ func parseRecordKey(t store.Table, b []byte) (store.Key, error) {
 	return store.Key{Table: t, Partition: string(b[2:n]), Sort: string(b[n:])}, nil
 }
 
+// indexKey says all by itself: an index entry has no value, and the record that
+// it points to is read by the end of the key.
 func indexKey(ix store.Index, record []byte) []byte {
 	return append(append(escape(partitionPrefix(ix.Partition), ix.Sort), 0), record...)
 }
@@ -94,6 +98,8 @@ func recordOfIndexKey(b []byte) ([]byte, error) {
 	return nil, ErrDamaged
 }
 
+// expiryKey puts the earliest expiry of all tables first, which is all that a
+// sweep has to look at.
 func expiryKey(t store.Table, expires time.Time, record []byte) []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 9+len(record)), uint64(expires.Unix()))
 	return append(append(b, byte(t)), record...)
@@ -120,6 +126,8 @@ func encode(key []byte, e *entry) []byte {
 	return b
 }
 
+// checksum covers the key too, so that a record found in another's place is
+// damage and not an answer.
 func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, rest)
 }
@@ -139,6 +147,7 @@ func decode(key, b []byte) (*entry, error) {
 		e.record.Expires = time.Unix(seconds, 0).UTC()
 	}
 	e.record.Index = store.Index{Partition: r.text(), Sort: r.text()}
+	// n comes from the file: it must not decide how much memory is asked for.
 	if n := r.uvarint(); n > 0 && !r.failed {
 		e.record.Counters = make(map[string]int64, min(n, store.MaxDeltas))
 		for range n {
@@ -178,6 +187,7 @@ func (r *reader) varint() int64 {
 	return n
 }
 
+// advance drops what a varint took; a width below one says that there was none.
 func (r *reader) advance(width int) {
 	if width <= 0 || width > len(r.b) {
 		r.failed, r.b = true, nil

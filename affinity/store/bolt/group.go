@@ -72,6 +72,8 @@ func (g *group) do(ctx context.Context, apply func(*tables) (bool, error)) error
 	}
 }
 
+// enter queues the job. Whoever finds nobody committing starts it; there is no
+// goroutine while there is nothing to write.
 func (g *group) enter(j *job) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,11 +159,12 @@ func (g *group) transact(jobs []*job) (began bool, err error) {
 	for _, j := range jobs {
 		j.changed, j.err = j.apply(t)
 		changed = changed || j.changed
-		if t.failed != nil { // the transaction is not what the jobs think it is
+		// The transaction is then not what the jobs before it think it is.
+		if t.failed != nil {
 			return false, errors.Join(t.failed, tx.Rollback())
 		}
 	}
-	if !changed {
+	if !changed { // conflicts only: answered from what is on disk already
 		return false, tx.Rollback()
 	}
 	began = true

@@ -98,6 +98,7 @@ func recognize(db *bbolt.DB, path string) error {
 		return err
 	}
 	return db.View(func(tx *bbolt.Tx) error {
+		// A file may be longer than what is used of it, never shorter.
 		if tx.Size() > info.Size() {
 			return ErrDamaged
 		}
@@ -114,6 +115,7 @@ func recognize(db *bbolt.DB, path string) error {
 	})
 }
 
+// buckets lists what every store file has beside its meta bucket.
 func buckets() []string {
 	names := []string{expiryBucket}
 	for _, t := range store.Tables() {
@@ -150,6 +152,7 @@ func create(path string) error {
 	return syncFolder(folder)
 }
 
+// build writes an empty store file.
 func build(path string) error {
 	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {

@@ -50,7 +50,7 @@ func (s *Store) Query(ctx context.Context, q store.Query) (store.Page, error) {
 // span returns the keys of the query as [lo, hi).
 func span(q store.Query) (lo, hi []byte) {
 	prefix := partitionPrefix(q.Partition)
-	sort := func(s string) []byte {
+	sort := func(s string) []byte { // clones, since lo and hi must not share memory
 		if q.Indexed {
 			return escape(slices.Clone(prefix), s)
 		}
@@ -79,6 +79,7 @@ func after(prefix []byte) []byte {
 	}
 }
 
+// page collects what lies in [lo, hi), as much as one page may have.
 func (t *tables) page(q store.Query, lo, hi []byte, now time.Time) (store.Page, error) {
 	from := t.bucket(q.Table)
 	if q.Indexed {
@@ -88,6 +89,7 @@ func (t *tables) page(q store.Query, lo, hi []byte, now time.Time) (store.Page, 
 	var last store.Position
 	looked, size := 0, 0
 	for k := range keys(from.Cursor(), lo, hi, q.Reverse) {
+		// Asked before a key is taken, so that a cursor always has something behind it.
 		if len(page.Handles) == q.PageSize() || looked == lookAtOnce || size >= pageBytes {
 			page.Cursor = q.CursorAfter(last)
 			break
@@ -136,6 +138,7 @@ func keys(c *bbolt.Cursor, lo, hi []byte, reverse bool) func(func([]byte) bool) 
 		next := c.Next
 		if reverse {
 			next = c.Prev
+			// Seek stops at or behind hi, which is not part of the span.
 			if k, _ = c.Seek(hi); k == nil {
 				k, _ = c.Last()
 			} else {

@@ -59,12 +59,14 @@ func (t *tables) write(of store.Table, key []byte, old, next *entry, now time.Ti
 	return true
 }
 
+// remove takes a record out, with everything that points to it.
 func (t *tables) remove(of store.Table, key []byte, old *entry) {
 	t.try(t.bucket(of).Delete(key))
 	t.reexpire(of, key, old.record.Expires, time.Time{})
 	t.reindex(of, key, old.record.Index, store.Index{})
 }
 
+// reexpire moves a record's expiry key; zero is none.
 func (t *tables) reexpire(of store.Table, key []byte, from, to time.Time) {
 	if from.Equal(to) {
 		return
@@ -78,6 +80,8 @@ func (t *tables) reexpire(of store.Table, key []byte, from, to time.Time) {
 	}
 }
 
+// reindex moves a record's index key. A table without an index never gets here
+// with one, by the bounds of Swap.
 func (t *tables) reindex(of store.Table, key []byte, from, to store.Index) {
 	if from == to {
 		return
@@ -91,6 +95,8 @@ func (t *tables) reindex(of store.Table, key []byte, from, to store.Index) {
 	}
 }
 
+// try notes the first change that failed. bbolt refuses only what the bounds of
+// package store exclude, so the whole transaction is given up.
 func (t *tables) try(err error) {
 	if t.failed == nil {
 		t.failed = err
@@ -101,8 +107,8 @@ func (t *tables) try(err error) {
 // than the one record that a write can add.
 const sweepAtOnce = 4
 
-// sweep takes out records that have expired, except the one under mine, whose
-// write is under way.
+// sweep takes out records that have expired, except the one under mine: its
+// write is under way and will move the keys that point to it.
 func (t *tables) sweep(now time.Time, mine []byte) {
 	b := t.tx.Bucket([]byte(expiryBucket))
 	for range sweepAtOnce {
@@ -110,7 +116,7 @@ func (t *tables) sweep(now time.Time, mine []byte) {
 		if len(k) < 9 || int64(binary.BigEndian.Uint64(k)) > now.Unix() {
 			return
 		}
-		k = bytes.Clone(k)
+		k = bytes.Clone(k) // bbolt's own memory changes with the bucket
 		of, key := store.Table(k[8]), k[9:]
 		if bytes.Equal(key, mine) {
 			return
