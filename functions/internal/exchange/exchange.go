@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,7 @@ type Exchange struct {
 	Config
 	codecs map[string]*codec
 	turns  atomic.Uint64 // round-robin plans of this process
+	rooms  sync.Pool     // *[]byte, for events that wait to be sent together
 }
 
 // New returns an Exchange.

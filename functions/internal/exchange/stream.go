@@ -37,7 +37,14 @@ type relay struct {
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
 	e.following = e.codec.follow(counting(e.serving.Target))
 	r := &relay{exchange: e, ctx: ctx, answer: answer, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0)}
+	room, _ := e.rooms.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	r.held = (*room)[:0]
 	whole, t := r.follow()
+	*room = r.held
+	e.rooms.Put(room)
 	if !whole {
 		answer.Body.Close()
 		return t

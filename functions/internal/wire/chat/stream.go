@@ -37,8 +37,12 @@ func (s *Stream) Event(_, data []byte) wire.Step {
 }
 
 // plain reports whether a chunk, among the many after the first output, has
-// nothing to look at: no end, no usage, no error.
+// nothing to look at: no end, no usage, no error. The usual ends of such a chunk
+// are looked for first: the last choice goes on, and nothing comes after it.
 func plain(data []byte) bool {
+	if bytes.HasSuffix(data, []byte(`"finish_reason":null}]}`)) || bytes.HasSuffix(data, []byte(`"finish_reason":null}],"usage":null}`)) {
+		return true
+	}
 	return jsonedit.Void(data, `"finish_reason"`) && jsonedit.Void(data, `"usage"`) && jsonedit.Void(data, `"error"`)
 }
 
