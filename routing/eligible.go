@@ -18,8 +18,8 @@ const (
 	EndpointUnsupported Reason = "endpoint_unsupported"
 	CapabilityMissing   Reason = "capability_missing"
 	ModelForbidden      Reason = "model_forbidden"
-	Boundary            Reason = "boundary" // its account is not the one that owns what is referred to
-	NoCredential        Reason = "no_credential"
+	Boundary            Reason = "boundary"      // its account is not the one that owns what is referred to
+	NoCredential        Reason = "no_credential" // told from outside: a secret that could not be read
 	Budget              Reason = "budget"
 	Guardrail           Reason = "guardrail"
 	AlreadyTried        Reason = "already_tried"
@@ -61,7 +61,7 @@ func (d *Decision) eligible(now time.Time, q question) verdict {
 	switch {
 	case c.Refused != "" && !c.Refused.transient():
 		return verdict{reason: c.Refused, reset: c.Reset}
-	case !q.again && d.tried(q.target.ID):
+	case d.tried(q.target.ID):
 		return verdict{reason: AlreadyTried}
 	case c.Rest.Drained && !q.pinned:
 		return verdict{reason: Drained}
@@ -91,8 +91,6 @@ func (d *Decision) configured(q question) verdict {
 		return verdict{reason: CapabilityMissing, size: true}
 	case !d.r.Caller.MayUse(q.pool):
 		return verdict{reason: ModelForbidden}
-	case len(t.Account.Keys) == 0 && t.Account.AuthType != catalog.AuthNone && t.Account.AuthType != catalog.AuthSigV4:
-		return verdict{reason: NoCredential}
 	}
 	return verdict{}
 }

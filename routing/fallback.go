@@ -109,12 +109,13 @@ func (r *Run) close(now time.Time) {
 }
 
 // failedMembers returns the members of a group in the order in which they
-// failed, or all of them where none could even be tried.
+// failed, or all of them where none could even be tried. That a member may come
+// twice does not matter: no pool is opened twice.
 func (r *Run) failedMembers(group *catalog.Pool) []*catalog.Pool {
 	var failed []*catalog.Pool
 	for _, target := range r.done {
 		member := r.d.r.Catalog.Pool(target.Model)
-		if slices.Contains(group.Members, member) && !slices.Contains(failed, member) {
+		if slices.Contains(group.Members, member) {
 			failed = append(failed, member)
 		}
 	}

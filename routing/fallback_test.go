@@ -131,6 +131,7 @@ func TestForgedPaths(t *testing.T) {
 	w := newWorld(t, chains(map[string][]string{"gpt": {"claude"}, "claude": {"mini"}}, nil, nil))
 	rows := map[string]routing.Pin{
 		"another source":       {Deployment: "mini-a", Pool: "mini", Path: []string{"claude"}},
+		"a source beside":      {Deployment: "claude-m", Pool: "claude", Path: []string{"long"}},
 		"a step left out":      {Deployment: "mini-a", Pool: "mini", Path: []string{"gpt"}},
 		"a step that is none":  {Deployment: "mini-a", Pool: "mini", Path: []string{"gpt", "long"}},
 		"an unknown step":      {Deployment: "mini-a", Pool: "mini", Path: []string{"gpt", "nothing"}},
@@ -183,6 +184,8 @@ func TestOwnChains(t *testing.T) {
 			"gpt", map[string]routing.Outcome{"claude": {Class: routing.ContextExceeded}}, "gpt claude long", "relay 1"},
 		{"context on a fallback target: its own chain", []edit{chains(table{"gpt": {"claude"}}, table{"claude": {"long"}}, nil), attempts(1)},
 			"gpt", map[string]routing.Outcome{"claude": {Class: routing.ContextExceeded}}, "gpt claude long", "relay 1"},
+		{"context on a fallback target: before what is left of the general chain", []edit{chains(table{"gpt": {"claude", "mini"}}, table{"claude": {"long"}}, nil), attempts(1)},
+			"gpt", map[string]routing.Outcome{"claude": {Class: routing.ContextExceeded}}, "gpt claude long mini", "relay 1"},
 		{"context on a fallback target without a chain: returned", []edit{chains(table{"gpt": {"claude"}}, nil, nil), attempts(1)},
 			"gpt", map[string]routing.Outcome{"claude": {Class: routing.ContextExceeded}}, "gpt claude", "relay 4"},
 		{"group first, then the failed member", []edit{chains(nil, table{"smart": {"long"}, "mini": {"mild"}, "claude": {"gpt"}}, nil), func(doc *catalog.Document) { doc.Groups[0].Strategy = catalog.RoundRobin }},
@@ -223,6 +226,10 @@ func TestTooLongForThePool(t *testing.T) {
 	if tr := w.drive(always(routing.Outcome{})); tr.served() != "gpt-c" {
 		t.Errorf("one has room: served by %s", tr.served())
 	}
+	w.cool("gpt-c", 60)
+	if tr := w.drive(always(routing.Outcome{})); tr.models() != "claude" {
+		t.Errorf("the one that has room only cools: served by %s, want the general chain", tr.served())
+	}
 }
 
 // TestEmptyPoolFallsBack: a pool in which nobody may serve goes to the general
@@ -234,5 +241,18 @@ func TestEmptyPoolFallsBack(t *testing.T) {
 	}
 	if tr := w.drive(always(routing.Outcome{})); tr.models() != "claude" || len(tr.calls) != 1 {
 		t.Errorf("calls %q", tr.calls)
+	}
+}
+
+// TestEmptyGroupFallsBack: where no member could be tried, the chains of all of
+// them count.
+func TestEmptyGroupFallsBack(t *testing.T) {
+	w := newWorld(t, chains(map[string][]string{"claude": {"mild"}}, nil, nil))
+	w.ask("smart")
+	for _, id := range []string{"mini-a", "claude-m", "claude-b"} {
+		w.cool(id, 60)
+	}
+	if tr := w.drive(always(routing.Outcome{})); tr.served() != "mild-a" {
+		t.Errorf("served by %s", tr.served())
 	}
 }

@@ -80,18 +80,18 @@ func TestStrategies(t *testing.T) {
 func TestCachedShareIsPriced(t *testing.T) {
 	w := newWorld(t, strategy(catalog.Cost))
 	w.request.Needs.Input, w.request.Needs.Output = 100000, 1000
-	w.request.Pin = routing.Pin{Deployment: "gpt-a", Pool: "gpt", Cached: 90000}
-	w.cool("gpt-a", 60)
-	d := routing.Plan(w.request)
-	usd := map[string]float64{}
-	for _, c := range d.Explain().Candidates {
-		if c.Scores.USD != nil {
-			usd[c.Deployment] = *c.Scores.USD
-		}
+	rows := map[string]map[string]float64{
+		"gpt-a": {"gpt-a": 0.105, "gpt-b": 0.312, "gpt-c": 0.102},
+		"gpt-b": {"gpt-a": 0.51, "gpt-b": 0.312, "gpt-c": 0.102},
 	}
-	for id, want := range map[string]float64{"gpt-a": 0.105, "gpt-b": 0.312, "gpt-c": 0.102} {
-		if math.Abs(usd[id]-want) > 1e-9 {
-			t.Errorf("%s costs %v, want %v", id, usd[id], want)
+	for warm, want := range rows {
+		w.request.Pin = routing.Pin{Deployment: warm, Pool: "gpt", Cached: 90000}
+		w.cool(warm, 60)
+		d := routing.Plan(w.request)
+		for _, c := range d.Explain().Candidates {
+			if usd, priced := want[c.Deployment]; priced && math.Abs(*c.Scores.USD-usd) > 1e-9 {
+				t.Errorf("%s is warm: %s costs %v, want %v", warm, c.Deployment, *c.Scores.USD, usd)
+			}
 		}
 	}
 }

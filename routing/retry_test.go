@@ -181,3 +181,81 @@ func TestStaleSocket(t *testing.T) {
 		t.Errorf("continuation: calls %q, end %s", tr.calls, tr.served())
 	}
 }
+
+// TestLongRetryAfterMovesOn: also where it is not the first deployment that asks.
+func TestLongRetryAfterMovesOn(t *testing.T) {
+	w := newWorld(t).pin("gpt-b")
+	tr := w.drive(always(routing.Outcome{Class: routing.RateLimited, RetryAfter: time.Minute}))
+	for _, id := range []string{"gpt-a", "gpt-b", "gpt-c", "claude-m", "claude-b"} {
+		if tr.called(id) != 1 {
+			t.Errorf("%d calls of %s, which asks for a minute", tr.called(id), id)
+		}
+	}
+	// All of them cool at once, and the client is told when the first is back.
+	if n := len(tr.run.Failures()); n != 5 || tr.served() != "relay 1" || tr.end.RetryAfter != time.Minute {
+		t.Errorf("%d failures, end %s after %v", n, tr.served(), tr.end.RetryAfter)
+	}
+}
+
+// TestComeBack: Retry-After goes with the primary's error when all only wait.
+func TestComeBack(t *testing.T) {
+	w := newWorld(t).pin("gpt-b")
+	w.request.DisableFallbacks = true
+	w.request.Jitter = func() float64 { return 0 }
+	w.cool("gpt-c", 7)
+	limited := func(last routing.Class) func(routing.Step) routing.Outcome {
+		return func(s routing.Step) routing.Outcome {
+			if s.Candidate.Target.ID == "gpt-a" {
+				return routing.Outcome{Class: last}
+			}
+			return routing.Outcome{Class: routing.RateLimited, RetryAfter: 30 * time.Second}
+		}
+	}
+	rows := map[routing.Class]time.Duration{
+		routing.ServerError: 7 * time.Second, // gpt-c is the first to be back
+		routing.Exhausted:   0,               // waiting is no cure for everybody
+	}
+	for last, want := range rows {
+		if tr := w.drive(limited(last)); tr.served() != "relay 1" || tr.end.RetryAfter != want {
+			t.Errorf("%v: end %s after %v, want %v", last, tr.served(), tr.end.RetryAfter, want)
+		}
+	}
+	// Without any hint it is a second, for some clients give up without one.
+	delete(w.conditions, "gpt-c")
+	if tr := w.drive(always(routing.Outcome{Class: routing.ServerError})); tr.end.RetryAfter != time.Second {
+		t.Errorf("no hints: %v", tr.end.RetryAfter)
+	}
+}
+
+// TestCoolsByItselfBesideTheCounted: one failure counts, and who asks for a
+// long pause cools all the same.
+func TestCoolsByItselfBesideTheCounted(t *testing.T) {
+	tr := newWorld(t).pin("gpt-b").drive(func(s routing.Step) routing.Outcome {
+		if s.Candidate.Target.ID == "gpt-b" {
+			return routing.Outcome{Class: routing.ServerError}
+		}
+		return routing.Outcome{Class: routing.RateLimited, RetryAfter: time.Minute}
+	})
+	f := tr.run.Failures()
+	if len(f) != 5 || f[0].Deployment != "gpt-b" || f[0].RetryAfter != 0 || f[1].RetryAfter != time.Minute {
+		t.Errorf("failures %+v", f)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	w := newWorld(t)
+	w.request.Deadline = noon
+	if tr := w.drive(always(routing.Outcome{})); tr.served() != "504 deadline_exceeded" || len(tr.calls) != 0 {
+		t.Errorf("no time at all: %s after %q", tr.served(), tr.calls)
+	}
+	w.request.Deadline = noon.Add(time.Minute)
+	if tr := w.drive(always(routing.Outcome{Class: routing.Expired})); tr.served() != "504 deadline_exceeded" || len(tr.calls) != 1 {
+		t.Errorf("the attempt ran into it: %s", tr.served())
+	}
+	// The last attempt took all the time that was left: the primary's error.
+	d := routing.Plan(w.request)
+	run, _ := d.Start(noon)
+	if end := run.Next(noon.Add(time.Minute), routing.Outcome{Class: routing.ServerError}); end.Action != routing.Relay || end.Relay != 1 {
+		t.Errorf("no time for another: %+v", end)
+	}
+}

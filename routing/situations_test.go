@@ -96,6 +96,8 @@ func TestSituations(t *testing.T) {
 		{name: "continuation, unknown outcome", known: owned, answer: fails("gpt-b", routing.Broken), want: refused("502 upstream_unknown_outcome", 1)},
 		{name: "continuation, 429", known: owned, answer: fails("gpt-b", routing.RateLimited), want: returned(2)},
 		{name: "continuation, failed connect", known: owned, answer: fails("gpt-b", routing.Unreachable), want: refused("502 upstream_failed", 2)},
+		{name: "continuation, context exceeded", known: owned, answer: fails("gpt-b", routing.ContextExceeded), want: returned(1)},
+		{name: "continuation, credential refused", known: owned, answer: fails("gpt-b", routing.CredentialRefused), want: refused("502 upstream_credentials", 1)},
 		{name: "side effects, 5xx", known: costly, answer: fails("gpt-b", routing.ServerError), want: refused("502 upstream_unknown_outcome", 1)},
 		{name: "side effects, broken", known: costly, answer: fails("gpt-b", routing.Broken), want: refused("502 upstream_unknown_outcome", 1)},
 		{name: "side effects, stale socket", known: costly, answer: fails("gpt-b", routing.Stale), want: refused("502 upstream_unknown_outcome", 1)},

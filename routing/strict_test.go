@@ -57,6 +57,21 @@ func TestS16Strict(t *testing.T) {
 			t.Errorf("%d calls in %v", len(tr.calls), waited)
 		}
 	})
+	t.Run("the wait for the cooldown is one of them", func(t *testing.T) {
+		w := newWorld(t, strict, attempts(9)).pin("gpt-b")
+		w.cool("gpt-b", 1)
+		tr := w.drive(always(routing.Outcome{Class: routing.RateLimited, RetryAfter: 700 * time.Millisecond}))
+		if waited := tr.now.Sub(noon); len(tr.calls) != 2 || waited != 1700*time.Millisecond {
+			t.Errorf("%d calls in %v", len(tr.calls), waited)
+		}
+	})
+	t.Run("a limit from outside that resets shortly is waited for", func(t *testing.T) {
+		w := newWorld(t, strict).pin("gpt-b")
+		w.conditions["gpt-b"] = routing.Condition{Refused: routing.Limit, Reset: noon.Add(time.Second)}
+		if tr := w.drive(always(routing.Outcome{})); tr.served() != "gpt-b" || tr.steps[0].Wait != time.Second {
+			t.Errorf("calls %q, end %s", tr.calls, tr.served())
+		}
+	})
 	t.Run("5xx is retried, then 503", func(t *testing.T) {
 		tr := newWorld(t, strict).pin("gpt-b").drive(always(routing.Outcome{Class: routing.ServerError}))
 		if !refused("503 no_eligible_deployment", 2)(tr) || tr.end.Refusal.RetryAfter < time.Second {
