@@ -197,6 +197,9 @@ func (r recorded) checkEnd(t *testing.T, file string, a answer) {
 		return
 	}
 	end := map[string]string{"chat": "data: [DONE]", "responses": "event: response.completed", "messages": "event: message_stop"}[r.endpoint()]
+	if strings.Contains(a.body, `"usage":{`) != bytes.Contains(r.Body, []byte(`"include_usage": true`)) && r.endpoint() == "chat" {
+		t.Errorf("%s: the client gets the usage that it did not ask for, or not what it did", file)
+	}
 	if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") || !strings.Contains(a.body, end) {
 		t.Errorf("%s: no stream to its end: %s\n%.300s", file, a.Header.Get("Content-Type"), a.body)
 	}
@@ -209,8 +212,13 @@ func (r recorded) checkArrival(t *testing.T, account *accounts.Account, file str
 	calls := account.Calls()
 	call := calls[len(calls)-1]
 	want, got := withText(t, r.Body, "model", "upstream-"+r.endpoint()), call.Body
-	if !bytes.Contains(want, []byte(`"stream_options"`)) { // usage is asked for where the client did not
-		got = bytes.Replace(got, []byte(`,"stream_options":{"include_usage":true}`), nil, 1)
+	streams, asks := bytes.Contains(want, []byte(`"stream": true`)), bytes.Contains(want, []byte(`"stream_options"`))
+	if r.endpoint() == "chat" && streams && !asks { // usage is asked for where the client did not
+		added := []byte(`,"stream_options":{"include_usage":true}`)
+		if !bytes.Contains(got, added) {
+			t.Errorf("%s: the account was not asked for usage", file)
+		}
+		got = bytes.Replace(got, added, nil, 1)
 	}
 	reasoning := bytes.Contains(want, []byte(reasoningItem))
 	if diff := cmp.Diff(bodyPieces(t, want, reasoning), bodyPieces(t, got, reasoning)); diff != "" {
