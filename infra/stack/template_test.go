@@ -66,7 +66,6 @@ func synthesize(t *testing.T, s settings.Settings, more ...func(awscdk.App)) map
 	}
 	made := map[string]template{}
 	for _, artifact := range *app.Synth(nil).Stacks() {
-		name := *artifact.StackName()
 		text, err := os.ReadFile(filepath.Join(dir, *artifact.TemplateFile()))
 		if err != nil {
 			t.Fatal(err)
@@ -75,12 +74,35 @@ func synthesize(t *testing.T, s settings.Settings, more ...func(awscdk.App)) map
 		if err := json.Unmarshal(text, &one); err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range *artifact.Messages() {
-			one.messages = append(one.messages, string(m.Level)+" "+*m.Id)
-		}
-		made[name] = one
+		one.messages = messages(t, filepath.Join(dir, *artifact.StackName()+".metadata.json"))
+		made[*artifact.StackName()] = one
 	}
 	return made
+}
+
+// messages reads what was said about the constructs of a stack.
+func messages(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var by map[string][]struct {
+		Type string
+		Data any
+	}
+	if err := json.Unmarshal(text, &by); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for path, all := range by {
+		for _, one := range all {
+			if one.Type == "aws:cdk:error" || one.Type == "aws:cdk:warning" {
+				said = append(said, one.Type+" "+path+" "+flat(one.Data))
+			}
+		}
+	}
+	return said
 }
 
 // main is the stack that serves.

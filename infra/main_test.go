@@ -1,0 +1,75 @@
+//go:build cdk
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/infra/settings"
+)
+
+const asset = "infra/stack/testdata/function"
+
+// TestRun writes templates from anywhere in the repository; what the cdk command
+// line passes on counts, and arguments outrank it.
+func TestRun(t *testing.T) {
+	t.Chdir(".") // back to here afterwards
+	t.Setenv("CDK_DEFAULT_REGION", "eu-central-1")
+	t.Setenv("CDK_CONTEXT_JSON", `{"gateway":"`+asset+`","reserved":7,"loglevel":"debug","@aws-cdk/core:something":true}`)
+	dir := t.TempDir()
+	if err := run([]string{"-o", dir, "-c", "console=false", "-c", "loglevel=warn"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "Holdfast.template.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"ReservedConcurrentExecutions": 7`, `"HOLDFAST_LOG_LEVEL": "warn"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the template lacks %s", want)
+		}
+	}
+	var manifest struct {
+		Artifacts map[string]struct{ Environment string }
+	}
+	text, err = os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil || json.Unmarshal(text, &manifest) != nil {
+		t.Fatal(err)
+	}
+	if at := manifest.Artifacts["Holdfast"].Environment; at != "aws://unknown-account/eu-central-1" {
+		t.Errorf("deployed to %s", at)
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	t.Chdir(".")
+	t.Setenv("CDK_CONTEXT_JSON", "")
+	dir := t.TempDir()
+	for name, row := range map[string]struct {
+		args    []string
+		setting bool // what is wrong is a setting
+	}{
+		"an unknown setting":  {[]string{"-c", "reserve=1"}, true},
+		"a value of no form":  {[]string{"-c", "reserved=many"}, true},
+		"a setting, no value": {[]string{"-c", "reserved"}, false},
+		"a flag":              {[]string{"-x"}, false},
+	} {
+		err := run(append([]string{"-o", dir, "-c", "gateway=" + asset}, row.args...), io.Discard)
+		if err == nil || errors.Is(err, settings.ErrInvalid) != row.setting {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Setenv("CDK_CONTEXT_JSON", "{")
+	if err := run([]string{"-o", dir}, io.Discard); err == nil {
+		t.Error("broken settings of the cdk command line were taken")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("something was written: %v %v", left, err)
+	}
+}
