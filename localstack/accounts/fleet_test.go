@@ -87,14 +87,15 @@ func TestAnswersDoNotDependOnTheAccount(t *testing.T) {
 
 // Closing an account ends what waits, without an answer.
 func TestCloseEndsWaitingCalls(t *testing.T) {
-	for _, kind := range []accounts.Kind{accounts.Hang, accounts.SlowFirstByte} {
+	for _, fault := range []accounts.Fault{{Kind: accounts.Hang}, {Kind: accounts.SlowFirstByte, Delay: time.Hour}} {
+		kind := fault.Kind
 		waiting := make(chan struct{}, 1)
 		a := accounts.New(accounts.Config{Wait: func(ctx context.Context, _ time.Duration) error {
 			waiting <- struct{}{}
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		accounts.InjectT(t, a, accounts.Fault{Kind: kind, Delay: map[accounts.Kind]time.Duration{accounts.SlowFirstByte: time.Hour}[kind]})
+		accounts.InjectT(t, a, fault)
 		w, ended := httptest.NewRecorder(), make(chan any)
 		go func() {
 			defer func() { ended <- recover() }()
