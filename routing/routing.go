@@ -153,10 +153,9 @@ func (d *Decision) maxWait() time.Duration {
 	return time.Duration(d.r.Catalog.Affinity().MaxWait)
 }
 
-// fallbacks is the chain of a source for a class of failure. Calls with a
-// binding target have none.
+// fallbacks is the chain of a source for a class of failure.
 func (d *Decision) fallbacks(class catalog.Class, source *catalog.Pool) []*catalog.Pool {
-	if d.r.DisableFallbacks || d.r.Owner != nil {
+	if d.r.DisableFallbacks {
 		return nil
 	}
 	return d.policy.Fallbacks(class, source)
