@@ -119,11 +119,25 @@ func (e *exchange) pass(t tried) {
 		if t.outcome.Class != routing.Rejected {
 			h.Set("X-Holdfast-Error", string(wire.UpstreamFailed))
 		}
-		waits := t.status == http.StatusTooManyRequests || t.status == http.StatusServiceUnavailable
-		if h.Get("Retry-After") == "" && (waits || e.step.RetryAfter > 0) {
-			h.Set("Retry-After", strconv.Itoa(int(max(time.Second, e.step.RetryAfter).Round(time.Second)/time.Second)))
-		}
+		e.comeBack(h, t.status)
 	})
+}
+
+// comeBack makes an error say when to come back: as the provider says, or sooner
+// where others of the pool are back before it. A 429 and a 503 always say
+// something.
+func (e *exchange) comeBack(h http.Header, status int) {
+	said, back := retryAfter(h, e.Now()), e.step.RetryAfter
+	waits := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+	switch {
+	case back > 0 && (said == 0 || back < said):
+		h.Del("Retry-After-Ms")
+	case h.Get("Retry-After") != "" && said > 0 || said == 0 && !waits:
+		return
+	default: // in the header that everybody reads
+		back = max(time.Second, said)
+	}
+	h.Set("Retry-After", strconv.Itoa(int((back+time.Second-1)/time.Second)))
 }
 
 func orElse(value, other string) string {
