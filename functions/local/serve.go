@@ -13,6 +13,7 @@ import (
 
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/bolt"
+	"holdfast/affinity/store/dynamo/chain"
 	"holdfast/functions/internal/app"
 	"holdfast/functions/internal/host"
 	"holdfast/localstack/accounts"
@@ -91,7 +92,7 @@ func openStore(ctx context.Context, s settings) (store.Store, func(), error) {
 		}
 		return b, func() { _ = b.Close() }, nil
 	case "dynamodb":
-		return app.OpenDynamoDB(ctx, s.environment)
+		return app.OpenDynamoDB(ctx, s.environment, chain.Credit)
 	}
 	return nil, nil, errors.New("-store takes memory, bolt or dynamodb")
 }

@@ -1,9 +1,7 @@
 package dynamo
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -22,43 +19,48 @@ const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 // localRegion signs requests to a loopback endpoint where no region is set.
 const localRegion = "us-east-1"
 
-// NewClient makes a client of the Config's Region, Endpoint and HTTPClient.
+// NewClient makes a client of the Config's Region, Endpoint, Credentials and
+// HTTPClient.
 //
 // A loopback endpoint is somebody's emulator: it gets the access key of the
-// environment or, where there is none, a dummy one, and no profile, container
-// or instance is asked for credentials. Any other endpoint gets the SDK's usual
-// credential chain, at the first request.
+// environment or, where there is none, a dummy one. Any other endpoint gets the
+// Config's credentials or, where there are none, the access key of the
+// environment, which is where Lambda puts it. Package chain finds those of
+// profiles, containers and instances.
 func NewClient(c Config) (*dynamodb.Client, error) {
-	endpoint := c.Endpoint
-	if endpoint == "" {
-		endpoint = os.Getenv(endpointVariable)
-	}
+	endpoint := c.endpoint()
 	httpClient := c.HTTPClient
 	if httpClient == nil {
 		httpClient = NewHTTPClient()
 	}
-	adjust := func(o *dynamodb.Options) {
-		o.HTTPClient = httpClient
-		o.Retryer = aws.NopRetryer{}
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
-		}
+	o := dynamodb.Options{
+		Region: regionOr(c.Region, ""), Credentials: c.Credentials,
+		HTTPClient: httpClient, Retryer: aws.NopRetryer{},
 	}
-	if isLoopback(endpoint) {
-		return dynamodb.New(dynamodb.Options{Region: regionOr(c.Region, localRegion), Credentials: localCredentials()}, adjust), nil
+	if endpoint != "" {
+		o.BaseEndpoint = aws.String(endpoint)
 	}
-	var load []func(*config.LoadOptions) error
-	if c.Region != "" {
-		load = append(load, config.WithRegion(c.Region))
-	}
-	loaded, err := config.LoadDefaultConfig(context.Background(), load...)
-	if err != nil {
-		return nil, fmt.Errorf("dynamo: AWS configuration: %w", err)
-	}
-	if loaded.Region == "" {
+	switch {
+	case c.Local():
+		o.Region, o.Credentials = orElse(o.Region, localRegion), environmentOr("local")
+	case o.Region == "":
 		return nil, errors.New("dynamo: no AWS region: set AWS_REGION")
+	case o.Credentials == nil:
+		o.Credentials = environmentOr("")
 	}
-	return dynamodb.NewFromConfig(loaded, adjust), nil
+	return dynamodb.New(o), nil
+}
+
+// Local reports whether the Config's endpoint is on this machine.
+func (c Config) Local() bool { return isLoopback(c.endpoint()) }
+
+func (c Config) endpoint() string { return orElse(c.Endpoint, os.Getenv(endpointVariable)) }
+
+func orElse(value, other string) string {
+	if value != "" {
+		return value
+	}
+	return other
 }
 
 // NewHTTPClient returns a client for DynamoDB: connections are kept, dialling
@@ -93,10 +95,12 @@ func hangUpOf(client *dynamodb.Client) func() {
 	return func() {}
 }
 
-func localCredentials() aws.CredentialsProvider {
+// environmentOr returns the access key of the environment, or another one for
+// both its parts. With an empty one nothing can be signed.
+func environmentOr(other string) aws.CredentialsProvider {
 	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {
-		return credentials.NewStaticCredentialsProvider("local", "local", "")
+		return credentials.NewStaticCredentialsProvider(other, other, "")
 	}
 	return credentials.NewStaticCredentialsProvider(id, secret, os.Getenv("AWS_SESSION_TOKEN"))
 }

@@ -63,12 +63,14 @@ const (
 // endpoint from the environment and opens the default tables.
 type Config struct {
 	// Client is used as it is, but for its retries. Nil: NewClient makes one of
-	// Region, Endpoint and HTTPClient.
+	// the four fields after it.
 	Client *dynamodb.Client
 
 	Region     string              // "": the environment's
 	Endpoint   string              // "": AWS_ENDPOINT_URL_DYNAMODB, else the region's
 	HTTPClient dynamodb.HTTPClient // nil: NewHTTPClient
+
+	Credentials aws.CredentialsProvider // nil: the access key of the environment
 
 	Prefix string           // of the tables' names; "": table.DefaultPrefix
 	Now    func() time.Time // nil: time.Now
