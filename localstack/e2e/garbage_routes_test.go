@@ -146,6 +146,11 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s, an unknown model: %d %s, session %q", endpoint, unknown.StatusCode, unknown.code(), unknown.Header.Get("X-Session-Id"))
 		}
 	}
+	for _, path := range []string{"/v1/chat%2Fcompletions", "/v1%2Fchat/completions", "/%761/responses", "/v1/m%65ssages"} { // no way around the check
+		if a := post(t, r.URL+path, ask("chat", false, user("Hello")), "Authorization", ""); a.StatusCode != http.StatusUnauthorized && a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s without a key: %d %s", path, a.StatusCode, a.body)
+		}
+	}
 	if n := r.calls(); n != 1 {
 		t.Errorf("%d calls reached the accounts, want that of the key for chat", n)
 	}
