@@ -38,10 +38,10 @@ func (e *exchange) headers(h http.Header) {
 	}
 }
 
-// made is how many attempts have been made, the one that is answering included.
+// made is how many calls have been made, the one that is answering included.
 func (e *exchange) made() int {
 	if e.step.Action == routing.Try {
-		return e.step.Number
+		return e.attempts.Calls() + 1
 	}
 	return e.attempts.Calls()
 }

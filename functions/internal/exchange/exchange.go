@@ -101,6 +101,7 @@ type exchange struct {
 	planned   routing.Candidate // the first that was to be tried
 	serving   routing.Candidate // tried now, or served
 	shift     int               // keys of the connection that were passed over
+	places    []*catalog.Target // whose concurrency this exchange counts in
 	repaired  *wire.Facts       // of the body whose signatures were refused; nil: not repaired
 	following stream            // the answer that is relayed
 	rest      []func(context.Context)

@@ -37,13 +37,15 @@ func leasesIn(h store.Handle, now time.Time) []lease {
 }
 
 // acquire takes a place at a deployment that bounds its concurrency. It reports
-// false where there is none. A store that fails lets everybody in.
+// false where there is none. One place is enough for all attempts of an
+// exchange there. A store that fails lets everybody in.
 func (e *exchange) acquire(ctx context.Context, t *catalog.Target) bool {
-	h, known := e.load.slots[t.ID]
-	if t.Limits.Concurrency == 0 {
+	if t.Limits.Concurrency == 0 || slices.Contains(e.places, t) {
 		return true
 	}
-	if !known { // reached by a fallback, or beyond what one read may hold
+	h, known := e.load.slots[t.ID]
+	delete(e.load.slots, t.ID) // good for one look: whoever asks again asks the store
+	if !known {                // or reached by a fallback, or beyond what one read may hold
 		read, err := e.Store.Read(ctx, slotsKey(t.ID))
 		if err != nil {
 			return true
@@ -60,6 +62,7 @@ func (e *exchange) acquire(ctx context.Context, t *catalog.Target) bool {
 		taken, err := e.writeLeases(ctx, h, append(running, mine))
 		switch {
 		case err == nil:
+			e.places = append(e.places, t)
 			e.later(func(ctx context.Context) { e.release(ctx, taken) })
 			return true
 		case !errors.Is(err, store.ErrConflict):
