@@ -3,6 +3,7 @@ PORT ?= 8080
 FUZZTIME ?= 3s
 export CGO_ENABLED ?= 1
 
+.PHONY: synth deploy admitted infra-test local-up local-deploy local-test local-down
 .PHONY: help run build test check fmt vet lint deps unit fuzz setup bench proof
 
 help: ## list the targets
@@ -51,3 +52,27 @@ bench: ## the benchmarks, beside a bare reverse proxy in the same run
 
 proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost
 	@go run ./scripts/proof
+
+synth: bundle ## the CloudFormation templates, into infra/cdk.out; settings as CONTEXT="-c reserved=0"
+	@scripts/synth $(CONTEXT)
+
+deploy: admitted synth ## deploy to the AWS account of the environment; refuses a document with secrets in it
+	@scripts/deploy stack
+
+admitted:
+	@scripts/deploy check
+
+infra-test: ## the stack's assertions and cdk-nag
+	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 go test -tags cdk -timeout 10m ./infra/...
+
+local-up: ## start LocalStack, with a simulated provider (needs Docker)
+	@scripts/local up
+
+local-deploy: ## deploy to LocalStack and seed a document
+	@scripts/local deploy
+
+local-test: ## the DynamoDB and end-to-end suites on LocalStack, then the smoke test
+	@scripts/local test
+
+local-down: ## stop LocalStack and forget what it held
+	@scripts/local down

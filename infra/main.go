@@ -69,9 +69,13 @@ func run(args []string, errs io.Writer) error {
 	return nil
 }
 
-// given are the settings that the cdk command line passes on.
+// given are the settings of the environment: the prefix, as all commands read
+// it, and what the cdk command line passes on.
 func given() (map[string]string, error) {
 	values := map[string]string{}
+	if prefix := os.Getenv("HOLDFAST_TABLE_PREFIX"); prefix != "" {
+		values["prefix"] = prefix
+	}
 	text := os.Getenv("CDK_CONTEXT_JSON")
 	if text == "" {
 		return values, nil

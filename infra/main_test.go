@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,16 +22,17 @@ const asset = "infra/stack/testdata/function"
 func TestRun(t *testing.T) {
 	t.Chdir(".") // back to here afterwards
 	t.Setenv("CDK_DEFAULT_REGION", "eu-central-1")
+	t.Setenv("HOLDFAST_TABLE_PREFIX", "acme-")
 	t.Setenv("CDK_CONTEXT_JSON", `{"gateway":"`+asset+`","reserved":7,"loglevel":"debug","@aws-cdk/core:something":true}`)
 	dir := t.TempDir()
 	if err := run([]string{"-o", dir, "-c", "console=false", "-c", "loglevel=warn"}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "Holdfast.template.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "Holdfast-acme.template.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"ReservedConcurrentExecutions": 7`, `"HOLDFAST_LOG_LEVEL": "warn"`} {
+	for _, want := range []string{`"ReservedConcurrentExecutions": 7`, `"HOLDFAST_LOG_LEVEL": "warn"`, `"acme-affinity"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the template lacks %s", want)
 		}
@@ -42,8 +44,27 @@ func TestRun(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &manifest) != nil {
 		t.Fatal(err)
 	}
-	if at := manifest.Artifacts["Holdfast"].Environment; at != "aws://unknown-account/eu-central-1" {
+	if at := manifest.Artifacts["Holdfast-acme"].Environment; at != "aws://unknown-account/eu-central-1" {
 		t.Errorf("deployed to %s", at)
+	}
+}
+
+// TestCommandLineReadsIt: the pinned cdk command line takes what this module's
+// CDK has written; the two are released apart.
+func TestCommandLineReadsIt(t *testing.T) {
+	t.Chdir(".")
+	t.Setenv("CDK_CONTEXT_JSON", "")
+	dir := t.TempDir()
+	if err := run([]string{"-o", dir, "-c", "gateway=" + asset}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("scripts/deploy", "install").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := exec.Command("infra/node_modules/.bin/cdk", "ls", "--app", dir, "--no-notices")
+	list.Env = append(os.Environ(), "CDK_DISABLE_CLI_TELEMETRY=true")
+	if out, err := list.Output(); err != nil || strings.TrimSpace(string(out)) != "Holdfast" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

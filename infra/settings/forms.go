@@ -17,6 +17,7 @@ var (
 	zoneForm   = regexp.MustCompile(`^Z[A-Z0-9]{1,31}$`)
 	emailForm  = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]{1,190}\.[a-zA-Z]{2,63}$`)
 	pathForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,200}$`)
+	localForm  = regexp.MustCompile(`^http://[a-z][a-z0-9.-]{0,62}:[0-9]{2,5}$`)
 	acmForm    = regexp.MustCompile(`^arn:aws[a-z-]*:acm:us-east-1:[0-9]{12}:certificate/[a-f0-9-]{36}$`)
 	wafForm    = regexp.MustCompile(`^arn:aws[a-z-]*:wafv2:us-east-1:[0-9]{12}:global/webacl/[A-Za-z0-9_-]{1,128}/[a-f0-9-]{36}$`)
 )
@@ -38,6 +39,7 @@ func names(exists Exists) map[string]setting {
 		"logdays":      days,
 		"origins":      origins,
 		"email":        text(emailForm, "takes one address", func(s *Settings, v string) { s.Email = v }),
+		"endpoint":     text(localForm, "takes an emulator's address, as in http://localstack:4566", func(s *Settings, v string) { s.Endpoint = v }),
 		"firstbyte":    number(1, 900_000, func(s *Settings, n int) { s.FirstByte = n }),
 		"spend":        spend,
 	}

@@ -35,6 +35,7 @@ type Settings struct {
 	FirstByte    int      // milliseconds, above which the 99th percentile alarms
 	HourlySpend  float64  // USD at the providers, above which an hour alarms
 	Region       string   // "": decided when deploying
+	Endpoint     string   // where functions find AWS when it is an emulator; "": it is none
 	Edge         *Edge    // nil: the function URL alone
 }
 

@@ -34,13 +34,14 @@ func TestEverySetting(t *testing.T) {
 	got, err := settings.Parse(map[string]string{
 		"prefix": "acme-eu-", "gateway": "dist/local", "architecture": "x86_64", "reserved": "0", "loglevel": "debug", "logdays": "7",
 		"origins": "https://a.example.com,http://localhost:5173", "email": "ops@example.com", "firstbyte": "5000", "spend": "2.5",
-		"domain": "llm.example.com", "zone": "Z0123456789ABC",
+		"endpoint": "http://localstack:4566",
+		"domain":   "llm.example.com", "zone": "Z0123456789ABC",
 		"@aws-cdk/core:x": "true", "aws:cdk:y": "{}", // the CDK's own
 	}, "us-east-1", files("dist/local", settings.ConsoleAsset))
 	want := settings.Settings{
 		Prefix: "acme-eu-", Gateway: "dist/local", Console: "dist/console.zip", Architecture: "x86_64", LogLevel: "debug", LogDays: 7,
 		Origins: []string{"https://a.example.com", "http://localhost:5173"}, Email: "ops@example.com", FirstByte: 5000, HourlySpend: 2.5,
-		Region: "us-east-1", Edge: &settings.Edge{Domain: "llm.example.com", Zone: "Z0123456789ABC"},
+		Region: "us-east-1", Endpoint: "http://localstack:4566", Edge: &settings.Edge{Domain: "llm.example.com", Zone: "Z0123456789ABC"},
 	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -65,6 +66,7 @@ func TestRefused(t *testing.T) {
 		"no number":                  {"reserved": "many"},
 		"days that are not offered":  {"logdays": "8"},
 		"an origin with a path":      {"origins": "https://a.example.com/x"},
+		"an endpoint over TLS":       {"endpoint": "https://dynamodb.us-east-1.amazonaws.com:443"},
 		"no money":                   {"spend": "0"},
 		"money without end":          {"spend": "+Inf"},
 		"not a number of money":      {"spend": "NaN"},

@@ -38,12 +38,14 @@ func TestGateway(t *testing.T) {
 // function.
 func TestSettingsReachTheFunction(t *testing.T) {
 	s := plain(t)
+	s.Endpoint = "http://localstack:4566"
 	s.Reserved, s.Architecture, s.LogLevel, s.LogDays, s.Origins = 0, "x86_64", "debug", 7, []string{"https://a.example.com", "https://b.example.com"}
 	m := main(t, s)
 	f := m.one("AWS::Lambda::Function", "Gateway")
 	f.is(t, nil, "ReservedConcurrentExecutions")
 	f.is(t, []any{"x86_64"}, "Architectures")
 	f.is(t, "debug", "Environment", "Variables", "HOLDFAST_LOG_LEVEL")
+	f.is(t, s.Endpoint, "Environment", "Variables", "AWS_ENDPOINT_URL_DYNAMODB")
 	f.is(t, "https://a.example.com,https://b.example.com", "Environment", "Variables", "HOLDFAST_CORS_ORIGINS")
 	m.one("AWS::Logs::LogGroup", "GatewayLogs").is(t, 7, "RetentionInDays")
 	m.one("AWS::Lambda::Url", "Gateway").is(t, s.Origins, "Cors", "AllowOrigins")

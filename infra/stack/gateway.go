@@ -110,6 +110,10 @@ type program struct {
 }
 
 func addFunction(stack awscdk.Stack, s settings.Settings, p program) awslambda.Function {
+	if s.Endpoint != "" {
+		p.environment["AWS_ENDPOINT_URL"] = jsii.String(s.Endpoint)
+		p.environment["AWS_ENDPOINT_URL_DYNAMODB"] = jsii.String(s.Endpoint)
+	}
 	architecture := awslambda.Architecture_ARM_64()
 	if s.Architecture == "x86_64" {
 		architecture = awslambda.Architecture_X86_64()

@@ -10,6 +10,7 @@ import (
 
 	records "holdfast/affinity/store"
 	"holdfast/affinity/store/dynamo"
+	"holdfast/affinity/store/dynamo/chain"
 	"holdfast/affinity/store/revision"
 )
 
@@ -19,7 +20,7 @@ const patience = 15 * time.Second
 
 // store puts the document into the tables.
 func store(ctx context.Context, o options, document []byte, out io.Writer) error {
-	tables, err := dynamo.New(dynamo.Config{Prefix: o.prefix, Timeout: patience, AttemptTimeout: patience / 2})
+	tables, err := open(ctx, o.prefix)
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,15 @@ func store(ctx context.Context, o options, document []byte, out io.Writer) error
 	}
 	fmt.Fprintf(out, "revision %s rules\n", revision.Name(head))
 	return nil
+}
+
+// open finds the tables with the operator's own credentials.
+func open(ctx context.Context, prefix string) (*dynamo.Store, error) {
+	settings, err := chain.Credit(ctx, dynamo.Config{Prefix: prefix, Timeout: patience, AttemptTimeout: patience / 2})
+	if err != nil {
+		return nil, err
+	}
+	return dynamo.New(settings)
 }
 
 // mismatch says what stands where something else was expected.
