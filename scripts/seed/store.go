@@ -11,6 +11,7 @@ import (
 	records "holdfast/affinity/store"
 	"holdfast/affinity/store/dynamo"
 	"holdfast/affinity/store/dynamo/chain"
+	"holdfast/affinity/store/dynamo/chain"
 	"holdfast/affinity/store/revision"
 )
 
