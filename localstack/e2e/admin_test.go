@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"holdfast/localstack/accounts"
 )
 
 const adminKey = "hf-admin-test-000000000000"
@@ -176,5 +178,70 @@ func TestAdminIsClosed(t *testing.T) {
 				t.Errorf("%s with key %q: %d %s", path, key, a.StatusCode, a.body)
 			}
 		}
+	}
+}
+
+// TestNewRevisionIsLookedForBeforeRefusing shows that a key and a model which
+// only a newer revision knows work at the first request to another process.
+func TestNewRevisionIsLookedForBeforeRefusing(t *testing.T) {
+	t.Parallel()
+	r := newAdminRig(t, "dynamodb")
+	others := []string{r.start().URL, r.start().URL, r.start().URL}
+	const fresh = "sk-test-caller-fresh-00000"
+	var doc map[string]any
+	read := admin(t, "GET", r.URL+"/admin/config", "")
+	if err := json.Unmarshal([]byte(read.body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	doc["keys"] = append(doc["keys"].([]any), map[string]any{"id": "fresh", "key": fresh})
+	doc["models"] = []any{map[string]any{"name": "chat", "aliases": []string{"chat-alias"}}}
+	changed, _ := json.Marshal(doc)
+	if a := admin(t, "PUT", r.URL+"/admin/config", string(changed), "If-Match", read.Header.Get("ETag")); a.StatusCode != 200 {
+		t.Fatal(a.body)
+	}
+	body := ask("chat", false, user("Hello"))
+	if a := post(t, others[0]+route("chat"), body, "Authorization", "Bearer "+fresh); a.StatusCode != 200 {
+		t.Errorf("a new key: %d %s", a.StatusCode, a.body)
+	}
+	body["model"] = "chat-alias"
+	if a := post(t, others[1]+route("chat"), body); a.StatusCode != 200 {
+		t.Errorf("a new model: %d %s", a.StatusCode, a.body)
+	}
+	if a := get(t, others[2]+"/v1/models/chat-alias", fresh); a.StatusCode != 200 {
+		t.Errorf("a new model by name: %d %s", a.StatusCode, a.body)
+	}
+}
+
+// TestTurnState shows that a turn's token goes back to the deployment that
+// issued it, and to no other.
+func TestTurnState(t *testing.T) {
+	t.Parallel()
+	fleet := accounts.StartConfigT(t, accounts.Config{Name: "alpha", TurnState: true}, accounts.Config{Name: "bravo", TurnState: true},
+		accounts.Config{Name: "charlie", TurnState: true})
+	r := &rig{t: t, fleet: fleet, config: document{fleet: fleet}.String(), store: "memory", data: t.TempDir(), env: []string{"UPSTREAM_KEY=" + upstreamKey}}
+	r.Gateway = r.start()
+	const name = "X-Codex-Turn-State"
+	first := turnOf(t, r.URL, "responses", "s", true)
+	token := first.Header.Get(name)
+	if token == "" {
+		t.Fatal("the account's token did not reach the client")
+	}
+	sent := func(a answer) string {
+		calls := r.owner(a.deployment()).Calls()
+		return calls[len(calls)-1].Headers.Get(name)
+	}
+	again := post(t, r.URL+route("responses"), ask("responses", true, user("Hello")), "X-Session-Id", "s", name, token)
+	if got := sent(again); again.deployment() != first.deployment() || got != token {
+		t.Errorf("%s got token %q, want %q back at %s", again.deployment(), got, token, first.deployment())
+	}
+	if a := post(t, r.URL+route("responses"), ask("responses", true, user("Hello")), "X-Session-Id", "s", name, "made-up"); sent(a) != "" || a.StatusCode != 200 {
+		t.Errorf("a token that nobody issued was sent on: %q", sent(a))
+	}
+	if a := post(t, r.URL+route("responses"), ask("responses", true, user("Hello")), "Authorization", "Bearer "+keyB, name, token); sent(a) != "" {
+		t.Errorf("another caller's token was sent on: %q", sent(a))
+	}
+	accounts.InjectT(t, r.owner(first.deployment()), accounts.Fault{Kind: accounts.ServerError})
+	if a := post(t, r.URL+route("responses"), ask("responses", true, user("Hello")), "X-Session-Id", "s", name, token); a.affinity() != "moved" || sent(a) != "" {
+		t.Errorf("after a move to %s the token went along: %q", a.deployment(), sent(a))
 	}
 }

@@ -110,6 +110,18 @@ func (c *Configuration) Follow(ctx context.Context, read []store.Handle) (*excha
 	return c.current.Load(), nil
 }
 
+// Refresh asks the store for a newer revision and returns what rules.
+func (c *Configuration) Refresh(ctx context.Context) *exchange.Snapshot {
+	head, err := c.revisions.head(ctx)
+	if err == nil {
+		_, err = c.Follow(ctx, []store.Handle{head})
+	}
+	if err != nil {
+		c.log.WarnContext(ctx, "a newer configuration cannot be asked for", "error", err)
+	}
+	return c.Current()
+}
+
 // Start finds out which document rules: the stored revision where the store has
 // one. A file's document becomes the stored revision where there is none, or in
 // any case when forced; one that was built in or discovered never does.

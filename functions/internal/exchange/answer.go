@@ -33,7 +33,7 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	case ctx.Err() != nil:
 		return tried{outcome: routing.Outcome{Class: ended(ctx)}}
 	}
-	notice := e.succeed(ctx, read, answer.Status)
+	notice := e.succeed(ctx, read, answer)
 	_ = e.reply.body(body, answer.Status, func(h http.Header) {
 		pass(answer.Header)(h)
 		h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -64,8 +64,8 @@ const soon = 2 * time.Second
 // succeed books a whole answer: what the client will rely on before it sees the
 // end, the rest afterwards. It returns what to tell the client when a response
 // id could not be made usable.
-func (e *exchange) succeed(ctx context.Context, answer wire.Answer, status int) (notice string) {
-	e.line.Status = status
+func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstream.Response) (notice string) {
+	e.line.Status = from.Status
 	if answer.HasUsage {
 		e.line.Usage = &answer.Usage
 		e.line.Cost = cost(e.serving.Target.Price, answer.Usage)
@@ -79,6 +79,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, status int) 
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = "x-holdfast-continuation: unavailable"
 	}
+	e.keepTurnState(booked, from.Header)
 	served := wanted(e.serving)
 	if e.plan.Changes(served) {
 		e.line.Commit = e.commit(booked, served).String()

@@ -121,6 +121,7 @@ func (e *exchange) header(t *catalog.Target) http.Header {
 			header.Set(name, hint)
 		}
 	}
+	e.giveBack(t, header)
 	for name, value := range t.Account.Headers {
 		header.Set(name, value)
 	}

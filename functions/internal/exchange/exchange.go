@@ -94,6 +94,7 @@ type exchange struct {
 	load     load
 	health   health
 	turn     uint64 // of the round-robin counter
+	issuer   string // deployment of the turn state that the client sends back; "" for unknown
 	decision routing.Decision
 
 	attempts  routing.Run

@@ -81,6 +81,9 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 // configuration's revision, cooldowns, rests of keys, and use.
 func (e *exchange) lookups() []store.Key {
 	keys := e.Configuration.Keys()
+	if token := e.returned(); token != "" {
+		keys = append(keys, e.turnStateKey(token))
+	}
 	e.pooled = e.models()
 	keys = append(keys, cooldownKeys(e.pooled)...)
 	e.ringed = e.rings()
@@ -98,6 +101,10 @@ const maxRings = 4
 // take sorts what lookups has brought.
 func (e *exchange) take(read []store.Handle) {
 	read = read[len(e.Configuration.Keys()):]
+	if e.issuer = ""; e.returned() != "" {
+		record, _ := read[0].Record()
+		e.issuer, read = string(record.Value), read[1:]
+	}
 	e.health = health{load: &e.load, now: e.Now()}
 	for range e.pooled {
 		if pool := decode(read[0]); !pool.Empty() {
@@ -126,6 +133,7 @@ func (e *exchange) permit() *wire.Problem {
 	case e.pool == nil:
 		return wire.Refuse(wire.ModelNotFound).About("model")
 	case !e.in.Principal.Caller.MayUse(e.pool):
+		e.pool = nil
 		return wire.Refuse(wire.ModelForbidden).About("model")
 	}
 	e.line.Model = e.pool.Name
@@ -142,6 +150,11 @@ func (e *exchange) off() bool {
 // where the current one rules.
 func (e *exchange) newer(ctx context.Context) (*Snapshot, error) {
 	n := len(e.Configuration.Keys())
+	if e.plan == nil && e.pool == nil { // refused for its model, without a read
+		if fresh := e.Configuration.Refresh(ctx); fresh != e.in.Snapshot {
+			return fresh, nil
+		}
+	}
 	if e.plan == nil || e.plan.Degraded || n == 0 || len(e.plan.Also()) < n {
 		return nil, nil
 	}

@@ -24,4 +24,7 @@ type Configuration interface {
 	// Follow returns the snapshot that the records read by Keys name, loading
 	// it where it is new.
 	Follow(ctx context.Context, read []store.Handle) (*Snapshot, error)
+	// Refresh asks the store by itself: before a caller or a model is refused
+	// that a newer revision may know. Where the store fails it is Current.
+	Refresh(ctx context.Context) *Snapshot
 }

@@ -103,7 +103,7 @@ func (r *relay) finish(terminal []byte) (bool, tried) {
 	if r.ctx.Err() != nil {
 		return false, r.outcome(ended(r.ctx))
 	}
-	if notice := r.succeed(r.ctx, r.following.Answer(), r.answer.Status); notice != "" {
+	if notice := r.succeed(r.ctx, r.following.Answer(), r.answer); notice != "" {
 		r.held = sse.AppendComment(r.held, notice)
 	}
 	r.held = append(r.held, terminal...)
@@ -115,7 +115,7 @@ func (r *relay) finish(terminal []byte) (bool, tried) {
 // ahead reports whether something must be written before the terminal event:
 // then what is held need not wait for the store.
 func (r *relay) ahead() bool {
-	return r.plan.Changes(wanted(r.serving)) || r.codec.publishes
+	return r.plan.Changes(wanted(r.serving)) || r.codec.publishes || r.answer.Header.Get(turnState) != ""
 }
 
 // fail ends an answer that the upstream says has failed. After output its own

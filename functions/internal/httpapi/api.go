@@ -170,8 +170,7 @@ func alive(_ *api, w http.ResponseWriter, _ *http.Request) {
 // generate serves an endpoint that asks a model.
 func generate(name string) func(*api, http.ResponseWriter, *http.Request) {
 	return func(a *api, w http.ResponseWriter, r *http.Request) {
-		snapshot := a.Configuration.Current()
-		principal, p := authenticate(snapshot, r.Header, a.Now())
+		snapshot, principal, p := a.enter(r)
 		if p != nil {
 			refuse(w, r, p)
 			return

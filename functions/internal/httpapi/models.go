@@ -30,11 +30,16 @@ type anthropicModel struct {
 
 // models lists the models and groups that the caller may use.
 func (a *api) models(w http.ResponseWriter, r *http.Request) {
-	snapshot := a.Configuration.Current()
-	principal, p := authenticate(snapshot, r.Header, a.Now())
+	snapshot, principal, p := a.enter(r)
 	if p != nil {
 		refuse(w, r, p)
 		return
+	}
+	if fresh := a.Configuration.Refresh(r.Context()); fresh != snapshot { // a list is asked for rarely, and believed long
+		if snapshot, principal, p = a.enter(r); p != nil {
+			refuse(w, r, p)
+			return
+		}
 	}
 	pools := snapshot.Catalog.Models(principal.Caller)
 	if r.Header.Get("Anthropic-Version") == "" {
@@ -58,8 +63,7 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 
 // model describes one model or group.
 func (a *api) model(w http.ResponseWriter, r *http.Request) {
-	snapshot := a.Configuration.Current()
-	principal, p := authenticate(snapshot, r.Header, a.Now())
+	snapshot, principal, p := a.enter(r)
 	if p != nil {
 		refuse(w, r, p)
 		return

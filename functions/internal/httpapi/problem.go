@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/exchange"
@@ -15,18 +14,26 @@ import (
 	"holdfast/functions/internal/wire/messages"
 )
 
-// authenticate finds the caller, and says in the client's words why not.
-func authenticate(snapshot *exchange.Snapshot, header http.Header, now time.Time) (auth.Principal, *wire.Problem) {
-	principal, err := auth.Authenticate(snapshot.Catalog, header, now)
+// enter finds the caller, and the configuration under which it was found. A key
+// that is not known, or no longer good, may be so in a newer revision.
+func (a *api) enter(r *http.Request) (*exchange.Snapshot, auth.Principal, *wire.Problem) {
+	snapshot := a.Configuration.Current()
+	principal, err := auth.Authenticate(snapshot.Catalog, r.Header, a.Now())
+	if err != nil && !errors.Is(err, auth.ErrMissing) {
+		if fresh := a.Configuration.Refresh(r.Context()); fresh != snapshot {
+			snapshot = fresh
+			principal, err = auth.Authenticate(snapshot.Catalog, r.Header, a.Now())
+		}
+	}
 	switch {
 	case err == nil:
-		return principal, nil
+		return snapshot, principal, nil
 	case errors.Is(err, auth.ErrDisabled):
-		return principal, wire.Refuse(wire.KeyDisabled)
+		return snapshot, principal, wire.Refuse(wire.KeyDisabled)
 	case errors.Is(err, auth.ErrExpired):
-		return principal, wire.Refuse(wire.KeyExpired)
+		return snapshot, principal, wire.Refuse(wire.KeyExpired)
 	}
-	return principal, wire.Refuse(wire.InvalidAPIKey)
+	return snapshot, principal, wire.Refuse(wire.InvalidAPIKey)
 }
 
 // refuse answers a problem in the protocol of the request's route, once the
@@ -44,6 +51,7 @@ func refuse(w http.ResponseWriter, r *http.Request, p *wire.Problem) {
 	}
 	body := chat.ErrorBody(p, "")
 	if speaksMessages(r) {
+		header.Set("Request-Id", header.Get(requestID)) // where this protocol's clients look for it
 		body = messages.ErrorBody(p, header.Get(requestID))
 	}
 	w.WriteHeader(p.Status)
