@@ -81,7 +81,7 @@ func Parse(values map[string]string, region string, exists Exists) (Settings, er
 		switch {
 		case strings.ContainsAny(name, "@:"):
 		case !ours:
-			wrong = append(wrong, fmt.Errorf("%w: -c %s is not known; there are %s", ErrInvalid, label(name), list(known)))
+			wrong = append(wrong, fmt.Errorf("%w: -c %s is not known; there are %s", ErrInvalid, label(name), strings.Join(Names(), ", ")))
 		default:
 			if err := read(&s, values[name]); err != nil {
 				wrong = append(wrong, fmt.Errorf("%w: -c %s %w", ErrInvalid, name, err))
@@ -108,8 +108,11 @@ func label(name string) string {
 	return name
 }
 
-func list(known map[string]setting) string {
-	return strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+// Names lists the settings.
+func Names() []string {
+	known := names(nil)
+	maps.Copy(known, edgeNames(nil))
+	return slices.Sorted(maps.Keys(known))
 }
 
 // check says what a domain needs beside itself.

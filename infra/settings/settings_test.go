@@ -3,6 +3,7 @@ package settings_test
 import (
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -123,5 +124,18 @@ func TestEdgeElsewhere(t *testing.T) {
 	second, err := settings.Parse(values, "eu-central-1", files(settings.GatewayAsset))
 	if err != nil || second.Split() {
 		t.Errorf("split %v, %v", second.Split(), err)
+	}
+}
+
+// TestREADME: every setting is explained.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range settings.Names() {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("%s is not explained", name)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -55,6 +56,19 @@ func TestProperties(t *testing.T) {
 		}
 		if want := d.Name != table.Config; d.TTL != want {
 			t.Errorf("%s: TTL = %v, want %v", d.Name, d.TTL, want)
+		}
+	}
+}
+
+// TestREADME: an operator reads the same sentence of trust as the code states.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range table.All() {
+		if !strings.Contains(string(text), "| `"+d.Name+"` | "+d.Trust+" |") {
+			t.Errorf("the trust of %s is not as stated: %s", d.Name, d.Trust)
 		}
 	}
 }
