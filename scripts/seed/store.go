@@ -11,7 +11,6 @@ import (
 	records "holdfast/affinity/store"
 	"holdfast/affinity/store/dynamo"
 	"holdfast/affinity/store/dynamo/chain"
-	"holdfast/affinity/store/dynamo/chain"
 	"holdfast/affinity/store/revision"
 )
 
