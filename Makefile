@@ -4,7 +4,7 @@ FUZZTIME ?= 3s
 export CGO_ENABLED ?= 1
 
 .PHONY: synth deploy admitted infra-test local-up local-deploy local-test local-down
-.PHONY: help run build test check fmt vet lint deps unit fuzz setup bench proof
+.PHONY: help run build test check fmt vet lint deps unit fuzz setup bench proof bundle
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -52,6 +52,9 @@ bench: ## the benchmarks, beside a bare reverse proxy in the same run
 
 proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost
 	@go run ./scripts/proof
+
+bundle: ## the archives that are deployed, into dist: arm64, reproducible
+	@go run ./scripts/bundle
 
 synth: bundle ## the CloudFormation templates, into infra/cdk.out; settings as CONTEXT="-c reserved=0"
 	@scripts/synth $(CONTEXT)
