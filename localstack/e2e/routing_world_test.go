@@ -26,6 +26,7 @@ type world struct {
 	each     string            // more fields of every deployment
 	only     map[string]string // of single ones instead; "-" leaves it out
 	auth     map[string]string // of single connections
+	base     map[string]string // of single connections: another server than the account's
 	key      string            // more fields of caller a's key
 	extra    string            // more sections
 	env      []string
@@ -43,8 +44,12 @@ func (w world) document(fleet *accounts.Fleet) string {
 		if auth == "" {
 			auth = `{type: bearer, key: "env:UPSTREAM_KEY"}`
 		}
+		base := w.base[a.Name()]
+		if base == "" {
+			base = fleet.URL(a.Name())
+		}
 		fmt.Fprintf(&b, "  - {id: %s, provider: openai-compatible, base_url: %q, auth: %s, allow_private_network: true}\n",
-			a.Name(), fleet.URL(a.Name())+"/v1", auth)
+			a.Name(), base+"/v1", auth)
 	}
 	b.WriteString("deployments:\n")
 	for _, protocol := range protocols() {

@@ -81,8 +81,12 @@ func (e *exchange) inside(header http.Header, fault *wire.UpstreamError) tried {
 		fault = &wire.UpstreamError{}
 	}
 	class := e.classOf(fault)
-	if class == routing.Rejected && fault.Status == 0 && fault.Type == "" && fault.Code == "" {
+	switch {
+	case class != routing.Rejected || fault.Status != 0:
+	case fault.Type == "" && fault.Code == "":
 		class = routing.ServerError // it says nothing: try elsewhere
+	default:
+		fault.Status = http.StatusBadRequest // about the request, as it would have been without a 200
 	}
 	return tried{outcome: routing.Outcome{Class: class, RetryAfter: retryAfter(header, e.Now())}, header: header, fault: fault}
 }

@@ -87,9 +87,9 @@ type Answer struct {
 	Err      *UpstreamError // with Failed
 }
 
-// ErrAnswer is an answer that is no whole JSON object: the upstream broke off or
-// sent something else.
-var ErrAnswer = errors.New("wire: the answer is not a JSON object")
+// ErrAnswer is an answer that is no whole answer of the protocol: the upstream
+// broke off or sent something else.
+var ErrAnswer = errors.New("wire: not an answer of the protocol")
 
 // MaxName bounds the ids and model names that are kept of an answer, in bytes.
 const MaxName = 256

@@ -36,7 +36,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func TestCutAnswer(t *testing.T) {
-	for _, body := range []string{"", "null", "[]", `{"id":"c1"`, `{"id":"c1"} x`, "<html>"} {
+	for _, body := range []string{"", "null", "[]", "{}", `{"message":"no upstream"}`, `{"id":"c1"`, `{"id":"c1"} x`, "<html>"} {
 		if _, err := chat.ReadResponse([]byte(body), wire.ByProtocol); !errors.Is(err, wire.ErrAnswer) {
 			t.Errorf("%q: %v", body, err)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // ReadResponse reads a JSON answer. It fails with wire.ErrAnswer where the bytes
-// are no whole object.
+// are no whole object, or one that neither has choices nor tells of an error.
 func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 	v := jsonedit.Read(body)
 	if v.Kind() != '{' || !jsonedit.Valid(body) {
@@ -17,9 +17,13 @@ func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 		a.Status, a.Err = wire.Failed, wire.ErrorIn(0, fault)
 		return a, nil
 	}
+	choices := v.Get("choices")
+	if choices.Kind() != '[' {
+		return wire.Answer{}, wire.ErrAnswer
+	}
 	a.Status = wire.Completed
 	usage, fault := v.Get("usage"), jsonedit.Value{}
-	for each := v.Get("choices").Each(); each.Next(); {
+	for each := choices.Each(); each.Next(); {
 		a.Status = max(a.Status, finished(each.Value().Get("finish_reason")))
 		usage = either(usage, each.Value().Get("usage"))
 		fault = either(fault, each.Value().Get("error"))

@@ -40,7 +40,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func TestCutAnswer(t *testing.T) {
-	for _, body := range []string{"", "null", "[]", `{"id":"c1"`} {
+	for _, body := range []string{"", "null", "[]", "{}", `{"message":"no upstream"}`, `{"id":"c1"`} {
 		if _, err := messages.ReadResponse([]byte(body), wire.ByProtocol); !errors.Is(err, wire.ErrAnswer) {
 			t.Errorf("%q: %v", body, err)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // ReadResponse reads a JSON answer. It fails with wire.ErrAnswer where the bytes
-// are no whole object.
+// are no whole object, or one that neither has content nor tells of an error.
 func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 	v := jsonedit.Read(body)
 	if v.Kind() != '{' || !jsonedit.Valid(body) {
@@ -16,6 +16,9 @@ func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 	if v.Get("type").Is("error") || v.Get("error").Filled() {
 		a.Status, a.Err = wire.Failed, wire.ErrorIn(0, v)
 		return a, nil
+	}
+	if v.Get("content").Kind() != '[' {
+		return wire.Answer{}, wire.ErrAnswer
 	}
 	var t tally
 	t.merge(v.Get("usage"))

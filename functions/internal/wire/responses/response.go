@@ -6,10 +6,13 @@ import (
 )
 
 // ReadResponse reads a JSON answer. It fails with wire.ErrAnswer where the bytes
-// are no whole object.
+// are no whole object, or one that has neither output nor a status nor an error.
 func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 	v := jsonedit.Read(body)
 	if v.Kind() != '{' || !jsonedit.Valid(body) {
+		return wire.Answer{}, wire.ErrAnswer
+	}
+	if v.Get("output").Kind() != '[' && !v.Get("status").Filled() && !v.Get("error").Filled() {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	var a wire.Answer
