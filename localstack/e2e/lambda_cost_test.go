@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,18 +74,28 @@ func TestP5Memory(t *testing.T) {
 		f := newFunction(t, runtimeapi.Config{Concurrency: row.streams}, true)
 		f.turn("chat", "s", true)
 		for _, a := range f.fleet.Accounts() {
-			accounts.InjectT(t, a, accounts.Fault{Kind: accounts.SlowTokens, Delay: 50 * time.Millisecond})
+			accounts.InjectT(t, a, accounts.Fault{Kind: accounts.SlowTokens, Delay: 100 * time.Millisecond})
 		}
-		var open []*http.Response
-		for i := range row.streams {
-			body := member(ask("chat", true, user(long(3000))), "session_id", fmt.Sprint("s", i))
-			response, err := http.DefaultClient.Do(newRequest(t, t.Context(), f.url+route("chat"), body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			open = append(open, response)
+		open := make([]*http.Response, row.streams)
+		var all sync.WaitGroup
+		for i := range open {
+			all.Go(func() {
+				body := member(ask("chat", true, user(long(3000))), "session_id", fmt.Sprint("s", i))
+				response, err := http.DefaultClient.Do(newRequest(t, t.Context(), f.url+route("chat"), body))
+				if err != nil {
+					t.Error(err)
+				}
+				open[i] = response
+			})
+		}
+		all.Wait()
+		if t.Failed() {
+			t.FailNow()
 		}
 		used := resident(t, f.Environments()[0].PID)
+		if running := f.running(); running != row.streams {
+			t.Errorf("%d streams were in flight, want %d", running, row.streams)
+		}
 		t.Logf("%d streams in flight: %.1f MB resident", row.streams, used)
 		if used > float64(row.megabytes) {
 			t.Errorf("%d streams need %.1f MB, at most %d are allowed", row.streams, used, row.megabytes)
@@ -93,6 +104,19 @@ func TestP5Memory(t *testing.T) {
 			response.Body.Close()
 		}
 	}
+}
+
+// running is how many calls the accounts are answering.
+func (f *function) running() int {
+	n := 0
+	for _, a := range f.fleet.Accounts() {
+		for _, call := range a.Calls() {
+			if call.Open {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // resident is a process's memory in use, in MB.
