@@ -16,7 +16,7 @@ build: ## build bin/holdfast
 	@mkdir -p bin
 	@go build -o bin/holdfast ./functions/local
 
-test: check setup unit fuzz ## everything CI runs
+test: check setup unit infra-test fuzz ## everything CI runs
 
 check: fmt vet lint deps ## formatting, vet, staticcheck, import rules
 
