@@ -17,10 +17,26 @@ type Environment struct {
 	TablePrefix string     `env:"HOLDFAST_TABLE_PREFIX" envDefault:"holdfast-"`
 	LogLevel    slog.Level `env:"HOLDFAST_LOG_LEVEL" envDefault:"INFO"`
 	Secret      string     `env:"HOLDFAST_SECRET"`
+	Origin      string     `env:"HOLDFAST_ORIGIN_SECRET"` // what CloudFront adds to every request; "": requests come from anywhere
 	CORSOrigins []string   `env:"HOLDFAST_CORS_ORIGINS" envDefault:"*"`
 	Region      string     `env:"AWS_REGION"`
 	DynamoDB    string     `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	Demo        string     `env:"HOLDFAST_DEMO_ACCOUNTS"` // NAME=URL, comma-separated: simulated accounts that run elsewhere
+}
+
+// resolved returns the environment with secrets in place of the references that
+// stand for them.
+func (e Environment) resolved(references secrets) (Environment, error) {
+	for name, secret := range map[string]*string{
+		"HOLDFAST_SECRET": &e.Secret, "HOLDFAST_ADMIN_KEY": &e.AdminKey, "HOLDFAST_ORIGIN_SECRET": &e.Origin,
+	} {
+		value, err := references.Resolve(*secret)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
+		*secret = value
+	}
+	return e, nil
 }
 
 // ReadEnvironment parses variables of the form NAME=value. Its error names the

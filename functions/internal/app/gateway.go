@@ -20,6 +20,7 @@ import (
 
 	"holdfast/affinity"
 	"holdfast/affinity/store"
+	"holdfast/affinity/store/dynamo"
 	"holdfast/functions/internal/admin"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/host"
@@ -38,8 +39,13 @@ type Options struct {
 	Force       bool              // replace the stored revision by the document
 	Store       store.Store
 	Demo        map[string]string // base URLs of the simulated accounts, by name
-	Log         *slog.Logger
-	Now         func() time.Time // default: time.Now
+
+	// Credit finds AWS's region and credentials for secrets that are kept there,
+	// where the environment holds no access key; nil: nobody does.
+	Credit func(context.Context, dynamo.Config) (dynamo.Config, error)
+
+	Log *slog.Logger
+	Now func() time.Time // default: time.Now
 }
 
 // Gateway is a ready data plane.
@@ -61,6 +67,11 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.Document == nil {
 		return stored(ctx, o, guarded)
 	}
+	references := o.references(newLocalSecrets(o.Document))
+	var err error
+	if o.Environment, err = o.Environment.resolved(references); err != nil {
+		return nil, err
+	}
 	secret, err := installation(ctx, guarded, o.Environment.Secret)
 	if err != nil {
 		return nil, err
@@ -69,7 +80,6 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.CallerKey {
 		doc, callerKey = withCaller(doc, secret)
 	}
-	references := secrets{lookup: lookup(o.Environ), local: newLocalSecrets(doc)}
 	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log, now: o.Now}
 	configuration.revisions.store = guarded
 	if problems := configuration.Use(doc, ""); catalog.HasErrors(problems) {
@@ -90,6 +100,7 @@ func assemble(o Options, guarded store.Store, secret installationSecret, configu
 		Store:         guarded,
 		Upstream:      client,
 		Secrets:       configuration.secrets.Resolve,
+		SecretRefused: configuration.secrets.refused,
 		BaseURL:       addresses(o.Demo).resolve,
 		Hash:          secret.hash,
 		After:         after.Go,
@@ -103,7 +114,7 @@ func assemble(o Options, guarded store.Store, secret installationSecret, configu
 	}
 	return &Gateway{
 		Handler: httpapi.New(httpapi.Config{
-			Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, Now: o.Now, Log: o.Log,
+			Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
 			Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow}),
 		}),
 		After: after, Configuration: configuration, client: client, callerKey: callerKey, adminKey: shown,
@@ -157,7 +168,7 @@ func lookup(environ []string) func(string) (string, bool) {
 // Check returns what is wrong with a document beyond its own text: what it
 // needs of this process's environment.
 func Check(doc *catalog.Document, environ []string) []catalog.Problem {
-	_, problems := Compile(doc, "", environ, secrets{lookup: lookup(environ), local: newLocalSecrets(doc)})
+	_, problems := Compile(doc, "", environ, secrets{lookup: lookup(environ), local: newLocalSecrets(doc), vault: unasked{}})
 	return problems
 }
 

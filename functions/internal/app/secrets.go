@@ -1,11 +1,16 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"holdfast/affinity/store/dynamo"
+	"holdfast/functions/internal/app/vault"
 	"holdfast/routing/catalog"
 )
 
@@ -13,10 +18,54 @@ import (
 var ErrNoSecret = errors.New("secret is not there")
 
 // secrets resolves references to secrets: env: from the environment, local:
-// from the file that this process read. A literal stands for itself.
+// from the file that this process read, ssm: and secretsmanager: from the vault.
+// A literal stands for itself.
 type secrets struct {
 	lookup func(name string) (string, bool)
 	local  *localSecrets
+	vault  resolver
+}
+
+// resolver reads what is kept outside of this process. Resolve's error names
+// the reference and never a value; Forget says that a value was refused where it
+// was used.
+type resolver interface {
+	Resolve(catalog.Reference) (string, error)
+	Forget(catalog.Reference)
+}
+
+// unasked stands for the vault where a document is only looked at: what is kept
+// elsewhere is taken to be there.
+type unasked struct{}
+
+func (unasked) Resolve(ref catalog.Reference) (string, error) {
+	return ref.Scheme + ":" + ref.Name, nil
+}
+func (unasked) Forget(catalog.Reference) {}
+
+// references are the secrets that a process with these options can reach.
+func (o Options) references(local *localSecrets) secrets {
+	place := vault.Config{Lookup: lookup(o.Environ), Now: o.Now}
+	if o.Credit != nil {
+		place.Credentials = func(ctx context.Context) (string, aws.CredentialsProvider, error) {
+			found, err := o.Credit(ctx, dynamo.Config{Region: o.Environment.Region})
+			return found.Region, found.Credentials, err
+		}
+	}
+	return secrets{lookup: place.Lookup, local: local, vault: vault.New(place)}
+}
+
+// refused is told of a reference whose secret a provider did not take: it may
+// have been replaced since it was read.
+func (s secrets) refused(text string) {
+	if ref, err := catalog.ParseReference(text); err == nil && kept(ref) {
+		s.vault.Forget(ref)
+	}
+}
+
+// kept reports whether a reference leads out of this process.
+func kept(ref catalog.Reference) bool {
+	return ref.Scheme == catalog.SchemeSSM || ref.Scheme == catalog.SchemeManager
 }
 
 // localSecrets are the literals of documents that this process was given, by
@@ -60,6 +109,8 @@ func (s secrets) Resolve(text string) (string, error) {
 		return text, nil
 	case catalog.SchemeEnv:
 		return ref.FromEnv(s.lookup)
+	case catalog.SchemeSSM, catalog.SchemeManager:
+		return s.vault.Resolve(ref)
 	case catalog.SchemeLocal:
 		if value, here := s.local.get(text); here {
 			return value, nil

@@ -17,13 +17,15 @@ var ErrNoConfiguration = errors.New("no configuration is stored yet")
 // that and the installation's secret side by side.
 func stored(ctx context.Context, o Options, guarded store.Store) (*Gateway, error) {
 	configuration := &Configuration{
-		revisions: revisions{store: guarded}, secrets: secrets{lookup: lookup(o.Environ), local: &localSecrets{by: map[string]string{}}},
+		revisions: revisions{store: guarded}, secrets: o.references(&localSecrets{by: map[string]string{}}),
 		environ: o.Environ, log: o.Log, now: o.Now,
 	}
 	var secret installationSecret
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		secret, err = installation(ctx, guarded, o.Environment.Secret)
+		if o.Environment, err = o.Environment.resolved(configuration.secrets); err == nil {
+			secret, err = installation(ctx, guarded, o.Environment.Secret)
+		}
 		return err
 	})
 	both.Go(func() error { return configuration.load(ctx) })

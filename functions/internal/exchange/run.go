@@ -70,6 +70,9 @@ func (e *exchange) attempt(ctx context.Context) tried {
 	}
 	begun := e.Now()
 	t := e.try(ctx)
+	if account := e.serving.Target.Account; t.outcome.Class == routing.CredentialRefused && e.SecretRefused != nil && len(account.Keys) > 0 {
+		e.SecretRefused(account.Keys[e.keyOf(account)])
+	}
 	e.passOver(t)
 	e.bookUse(target, e.line.Usage)
 	e.line.Attempts = append(e.line.Attempts, telemetry.Attempt{

@@ -29,6 +29,7 @@ type Config struct {
 	Configuration exchange.Configuration
 	Admin         http.Handler // of everything under /admin/
 	Origins       []string     // that may call from a browser; "*": all
+	OriginSecret  string       // what every request must carry, put there by CloudFront; "": none must
 	Now           func() time.Time
 	Log           *slog.Logger
 }
@@ -42,7 +43,7 @@ type api struct {
 // New returns the data plane's handler.
 func New(c Config) http.Handler {
 	a := &api{Config: c, started: c.Now(), endpoints: endpoints()}
-	return a.identify(a.recover(cors(c.Origins, http.HandlerFunc(a.route))))
+	return a.identify(a.recover(a.proven(cors(c.Origins, http.HandlerFunc(a.route)))))
 }
 
 // identify gives every request an id.
