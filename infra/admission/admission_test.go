@@ -3,6 +3,9 @@ package admission_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +66,24 @@ func TestCheck(t *testing.T) {
 				t.Errorf("refused at %v, want %v", got, row.want)
 			}
 		})
+	}
+}
+
+// TestDeployRefuses: what make deploy does first stops at a document with a
+// secret in it, and goes on with one that refers to it.
+func TestDeployRefuses(t *testing.T) {
+	for key, want := range map[string]bool{"sk-proj-1": false, "ssm:/holdfast/openai": true} {
+		file := filepath.Join(t.TempDir(), "holdfast.yaml")
+		text := "connections: [{id: a, provider: openai, auth: {key: \"" + key + "\"}}]\ndeployments: [{id: d, model: m, connection: a, protocol: chat}]\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check := exec.Command("../../scripts/deploy", "check")
+		check.Env = append(os.Environ(), "HOLDFAST_CONFIG="+file, "HOLDFAST_TABLE_PREFIX=")
+		out, err := check.CombinedOutput()
+		if (err == nil) != want || strings.Contains(string(out), "sk-proj-1") {
+			t.Errorf("%s: %v\n%s", key, err, out)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func allowProviderSecrets(stack awscdk.Stack, role awsiam.Role, s settings.Setti
 		Service: jsii.String("secretsmanager"), Resource: jsii.String("secret"), ResourceName: jsii.String(s.Stem() + "/*"),
 		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
 	})
-	allow(role, []string{"ssm:GetParameter", "ssm:GetParameters"}, *parameters)
+	allow(role, []string{"ssm:GetParameter"}, *parameters)
 	allow(role, []string{"secretsmanager:GetSecretValue"}, *managed)
 	suppress(role, "AwsSolutions-IAM5",
 		"Providers' keys are added and named by the operator while the gateway runs; the path below which the role reads them is the grant.",
