@@ -61,14 +61,17 @@ const (
 // that is cut off while it writes never sees why.
 const maxDrain = 64 << 20
 
-// errEvent says that a request does not fit into an event.
-var errEvent = errors.New("runtimeapi: the event is larger than an invocation may be")
+// Why a request does not become an event.
+var (
+	errEvent   = errors.New("runtimeapi: the event is larger than an invocation may be")
+	errRequest = errors.New("runtimeapi: the request did not arrive whole")
+)
 
 // newEvent turns a request into an event's JSON.
 func newEvent(r *http.Request, id, trace string, now time.Time) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxEvent+1))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(errRequest, err)
 	}
 	e := event{
 		Version: "2.0", RouteKey: defaultRoute, RawPath: r.URL.EscapedPath(), RawQuery: r.URL.RawQuery,

@@ -68,11 +68,11 @@ func (r *Runtime) offer(i *invocation) {
 	}
 }
 
-// refuseWaiting fails what waits now, unless there is still an environment that
-// will take it.
+// refuseWaiting fails what waits now, unless there is still a process that may
+// take it.
 func (r *Runtime) refuseWaiting() {
 	for _, e := range r.Environments() {
-		if e.PID != 0 && e.Ready {
+		if e.PID != 0 {
 			return
 		}
 	}
@@ -93,6 +93,8 @@ func (r *Runtime) refuse(w http.ResponseWriter, id string, err error) {
 	case errors.Is(err, errEvent):
 		status, kind = http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException"
 		body = `{"Message":"Request must be smaller than ` + strconv.Itoa(MaxEvent) + ` bytes for the InvokeFunction operation"}`
+	case errors.Is(err, errRequest):
+		status, kind, body = http.StatusBadRequest, "BadRequestException", `{"Message":"Bad Request"}`
 	case errors.Is(err, errBusy):
 		status, kind = http.StatusTooManyRequests, "TooManyRequestsException"
 		body = `{"Reason":"ConcurrentInvocationLimitExceeded","Type":"User","message":"Rate Exceeded."}`

@@ -94,6 +94,8 @@ func Start(c Config) (*Runtime, error) {
 			return nil, errors.Join(err, r.Close(context.Background()))
 		}
 		r.environments = append(r.environments, e)
+	}
+	for _, e := range r.environments {
 		r.running.Go(e.run)
 	}
 	return r, nil

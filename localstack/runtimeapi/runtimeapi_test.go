@@ -3,6 +3,8 @@ package runtimeapi
 import (
 	"bufio"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -141,6 +143,26 @@ func TestLimits(t *testing.T) {
 	}
 	if a := r.get("/pid"); a.StatusCode != 418 {
 		t.Errorf("after it: %d", a.StatusCode)
+	}
+}
+
+// TestTornRequest shows that a body which breaks off is the client's fault, and
+// wakes no environment.
+func TestTornRequest(t *testing.T) {
+	r := newRig(t, Config{})
+	connection, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	_, _ = io.WriteString(connection, "POST /pid HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if e := r.Environments()[0]; answer.StatusCode != 400 || e.Invocations != 0 {
+		t.Errorf("%d after %d invocations", answer.StatusCode, e.Invocations)
 	}
 }
 
