@@ -73,7 +73,7 @@ func TestR2NoChain(t *testing.T) {
 			a, trail := s.strike(account, accounts.Fault{Kind: accounts.ContextOverflow}, func() answer {
 				return turnOf(t, s.URL, endpoint, "mine", stream)
 			})
-			relayed(t, "too long", endpoint, a, 400)
+			mistaken(t, "too long", endpoint, a)
 			if len(trail) != 1 || trail[0] != home {
 				t.Errorf("%s: calls %v, want one at %s", endpoint, trail, home)
 			}

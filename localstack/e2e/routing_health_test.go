@@ -26,7 +26,7 @@ func TestR9(t *testing.T) {
 				if !slices.Contains(trail, home) {
 					continue // that session lives elsewhere
 				}
-				relayed(t, name, endpoint, a, 400)
+				mistaken(t, name, endpoint, a)
 				if len(trail) != 1 {
 					t.Errorf("%s: calls %v, want one", name, trail)
 				}

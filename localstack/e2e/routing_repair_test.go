@@ -98,7 +98,7 @@ func TestM2Twice(t *testing.T) {
 		a, trail := s.strike(s.owner(home), accounts.Fault{Kind: accounts.BadSignature}, func() answer {
 			return post(t, s.URL+route("messages"), thought(signature, stream, false), "X-Session-Id", "mine")
 		})
-		relayed(t, "refused twice", "messages", a, 400)
+		mistaken(t, "refused twice", "messages", a)
 		if a.field("error", "message") != "messages.1.content.0: Invalid `signature` in `thinking` block" || a.field("type") != "error" {
 			t.Errorf("the client sees %s", a.body)
 		}

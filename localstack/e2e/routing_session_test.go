@@ -264,7 +264,7 @@ func TestS14(t *testing.T) {
 	}
 	home, account := s.home("chat", "refused") // a first turn that is refused
 	a, trail := s.strike(account, refusing(), func() answer { return turnOf(t, s.URL, "chat", "refused", false) })
-	relayed(t, "refused", "chat", a, 400)
+	mistaken(t, "refused", "chat", a)
 	if len(trail) != 1 {
 		t.Errorf("a refused request was sent to %v", trail)
 	}

@@ -232,6 +232,16 @@ func (s *scene) quiet() {
 	s.t.Fatal("an exchange has no line in the log")
 }
 
+// mistaken checks that an answer is a provider's refusal of the request itself,
+// which is nobody's failure.
+func mistaken(t *testing.T, row, endpoint string, a answer) {
+	t.Helper()
+	relayed(t, row, endpoint, a, 400)
+	if a.code() != "" || a.Header.Get("Retry-After") != "" {
+		t.Errorf("%s: the client's own mistake is called %s, with Retry-After %q", row, a.code(), a.Header.Get("Retry-After"))
+	}
+}
+
 // refusing is a fault that is the client's own: a parameter out of range.
 func refusing() accounts.Fault {
 	return accounts.Fault{Kind: accounts.ContextOverflow, Code: "invalid_value", Message: "temperature: must be at most 2"}

@@ -119,7 +119,7 @@ func (e *exchange) pass(t tried) {
 	e.line.Status, e.line.ErrorCode = t.status, orElse(t.fault.Code, t.fault.Type)
 	_ = e.reply.body(e.presentable(t), t.status, func(h http.Header) {
 		pass(t.header)(h)
-		if t.outcome.Class != routing.Rejected {
+		if !aboutRequest(t.outcome.Class) {
 			h.Set("X-Holdfast-Error", string(wire.UpstreamFailed))
 		}
 		e.comeBack(h, t.status)

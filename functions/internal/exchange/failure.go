@@ -150,10 +150,20 @@ var account = regexp.MustCompile(`\b(?:org|proj|user|acct|sk)[-_][A-Za-z0-9_-]{6
 // the request itself pass as they are, and so does all that Anthropic says, whose
 // wording clients match; where the account is at fault, its name is left out.
 func (e *exchange) presentable(t tried) []byte {
-	if e.in.Endpoint == wire.EndpointMessages || t.outcome.Class == routing.Rejected {
+	if e.in.Endpoint == wire.EndpointMessages || aboutRequest(t.outcome.Class) {
 		return t.body
 	}
 	return account.ReplaceAll(t.body, []byte("[account]"))
+}
+
+// aboutRequest reports whether an outcome is the client's to mend: the provider
+// has not failed.
+func aboutRequest(class routing.Class) bool {
+	switch class {
+	case routing.Rejected, routing.Repairable, routing.ContextExceeded, routing.ContentRefused:
+		return true
+	}
+	return false
 }
 
 // told is the problem that stands for a provider's failure where its own body
