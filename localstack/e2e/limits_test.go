@@ -144,3 +144,35 @@ func TestMinuteLimits(t *testing.T) {
 		t.Error("the overflow was served by the full deployment")
 	}
 }
+
+// TestLatencyStrategy shows that new sessions go where the first byte was
+// quickest, as all processes have measured it, and that a preference stays.
+func TestLatencyStrategy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "dynamodb", func(d *document) {
+		d.extra = "templates: [{id: quick, strategy: latency}]\nplatform: {template: quick}\n"
+	})
+	other := r.start()
+	for _, name := range []string{"alpha", "charlie"} {
+		accounts.InjectT(t, r.fleet.Account(name), accounts.Fault{Kind: accounts.SlowFirstByte, Delay: 150 * time.Millisecond})
+	}
+	measured := map[string]bool{}
+	old := turnOf(t, r.URL, "chat", "first", false) // what was never measured is measured first
+	measured[old.deployment()] = true
+	for i := range 2 {
+		r.settled()
+		measured[turnOf(t, r.URL, "chat", fmt.Sprint("measure", i), false).deployment()] = true
+	}
+	if len(measured) != 3 {
+		t.Fatalf("measured %v, want each deployment once", measured)
+	}
+	r.settled()
+	for i := range 5 {
+		if a := turnOf(t, other.URL, "chat", fmt.Sprint("new", i), false); a.deployment() != "chat-bravo" {
+			t.Errorf("a new session went to %s, want the quickest", a.deployment())
+		}
+	}
+	if a := turnOf(t, other.URL, "chat", "first", false); a.affinity() != "hit" || a.deployment() != old.deployment() {
+		t.Errorf("the old session: %s by %s, want a hit by %s", a.affinity(), a.deployment(), old.deployment())
+	}
+}

@@ -20,6 +20,8 @@ type load struct {
 	targets []*catalog.Target       // whose use is read, in the order of the keys
 	minutes map[string]store.Handle // counters of this minute, by deployment
 	slots   map[string]store.Handle // leases, by deployment
+	latency store.Handle            // averages of the pool, where its strategy asks for them
+	average latencies
 }
 
 // The counters of a deployment's minute.
@@ -67,6 +69,9 @@ func (e *exchange) strategy() string {
 // keys lists what is read of deployments' use, at most room keys.
 func (l *load) keys(e *exchange, room int) []store.Key {
 	var keys []store.Key
+	if e.measures() && room > 0 {
+		keys = append(keys, latencyKey(e.pool.Name))
+	}
 	now := e.Now()
 	for _, t := range e.pool.Deployments {
 		var own []store.Key
@@ -87,6 +92,10 @@ func (l *load) keys(e *exchange, room int) []store.Key {
 
 // take notes what was read by keys.
 func (l *load) take(e *exchange, read []store.Handle) {
+	if e.measures() && len(read) > 0 {
+		l.latency, read = read[0], read[1:]
+		l.average = latenciesIn(l.latency)
+	}
 	l.minutes, l.slots = map[string]store.Handle{}, map[string]store.Handle{}
 	for _, t := range l.targets {
 		if e.counts(t) {
@@ -100,6 +109,7 @@ func (l *load) take(e *exchange, read []store.Handle) {
 
 // fill adds what is known of a deployment's use to its condition.
 func (l *load) fill(c *routing.Condition, deployment string, now time.Time) {
+	c.Latency = time.Duration(l.average[deployment] * float64(time.Millisecond))
 	if h, known := l.minutes[deployment]; known {
 		record, _ := h.Record()
 		c.Requests, c.Tokens = int(record.Counters[requestCounter]), int(record.Counters[tokenCounter])

@@ -121,7 +121,7 @@ func (e *exchange) take(read []store.Handle) {
 		}
 		read = read[1:]
 	}
-	if len(e.load.targets) > 0 {
+	if len(read) > 0 {
 		e.load.take(e, read)
 	}
 }

@@ -75,6 +75,9 @@ func (e *exchange) attempt(ctx context.Context) tried {
 	}
 	e.passOver(t)
 	e.bookUse(target, e.line.Usage)
+	if t.outcome.Class == routing.Success {
+		e.bookLatency(target, e.in.Start.Add(e.line.FirstByte).Sub(begun))
+	}
 	e.line.Attempts = append(e.line.Attempts, telemetry.Attempt{
 		Deployment: target.ID, Outcome: t.outcome.Class.String(), Status: t.status,
 		Millis: e.Now().Sub(begun).Milliseconds(),
