@@ -130,6 +130,28 @@ func TestR6(t *testing.T) {
 	}
 }
 
+// TestR6First shows that a session's first turn waits as well, at the deployment
+// that it has claimed, and that words which are no time are no pause.
+func TestR6First(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, world{})
+	for _, a := range s.fleet.Accounts() {
+		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.RateLimit, RetryAfter: "1", Times: 1, Match: "patiently"})
+		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.RateLimit, RetryAfter: "soon", Times: 1, Match: "at once"})
+		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.RateLimit, RetryAfter: "-5", Times: 1, Match: "at once"})
+	}
+	begun := time.Now()
+	a, trail := s.trail(func() answer { return post(t, s.URL+route("chat"), ask("chat", false, user("patiently"))) })
+	served(t, "patiently", "chat", false, a, "claimed")
+	if len(trail) != 2 || !all(trail, a.deployment()) || time.Since(begun) < time.Second {
+		t.Errorf("calls %v in %v, want two at the claimed deployment, a second apart", trail, time.Since(begun))
+	}
+	a, trail = s.trail(func() answer { return post(t, s.URL+route("chat"), ask("chat", false, user("at once"))) })
+	if relayed(t, "at once", "chat", a, 429); len(trail) != 6 || retryAfter(t, a) < 1 {
+		t.Errorf("calls %v, want two at each, and a time to come back", trail)
+	}
+}
+
 // TestR7 shows that a cooldown only ever extends: a shorter pause which is
 // learned later does not end it, in whichever process.
 func TestR7(t *testing.T) {

@@ -52,30 +52,29 @@ func TestS16(t *testing.T) {
 // waited for, a long one refused without a call.
 func TestS16Rests(t *testing.T) {
 	t.Parallel()
+	const endpoint = "messages"
 	s := newScene(t, world{template: patient + ", session_affinity: strict", affinity: "max_wait: 3s"})
-	for _, endpoint := range protocols() {
-		home, account := s.home(endpoint, "mine")
-		neighbour := s.neighbour(endpoint, home, "neighbour")
-		a, trail := s.strike(account, accounts.Fault{Kind: accounts.RateLimit, RetryAfter: "4"}, func() answer {
-			return turnOf(t, s.URL, endpoint, neighbour, false)
-		})
-		if relayed(t, "a long pause", endpoint, a, 429); len(trail) != 1 {
-			t.Errorf("%s: calls %v, want one: the pause is longer than anybody waits", endpoint, trail)
+	home, account := s.home(endpoint, "mine")
+	neighbour := s.neighbour(endpoint, home, "neighbour")
+	a, trail := s.strike(account, accounts.Fault{Kind: accounts.RateLimit, RetryAfter: "4"}, func() answer {
+		return turnOf(t, s.URL, endpoint, neighbour, false)
+	})
+	if relayed(t, "a long pause", endpoint, a, 429); len(trail) != 1 {
+		t.Errorf("calls %v, want one: the pause is longer than anybody waits", trail)
+	}
+	begun := time.Now()
+	s.quiet()
+	a, trail = s.trail(func() answer { return turnOf(t, s.URL, endpoint, "mine", true) })
+	if time.Since(begun) < 900*time.Millisecond { // it still rests for more than three seconds
+		refusalOf(t, endpoint, a)
+		if a.code() != "deployments_cooling" || len(trail) > 0 {
+			t.Errorf("%d %s after %v, want 429 without a call", a.StatusCode, a.code(), trail)
 		}
-		begun := time.Now()
-		s.quiet()
-		a, trail = s.trail(func() answer { return turnOf(t, s.URL, endpoint, "mine", true) })
-		if time.Since(begun) < 900*time.Millisecond { // it still rests for more than three seconds
-			refusalOf(t, endpoint, a)
-			if a.code() != "deployments_cooling" || len(trail) > 0 {
-				t.Errorf("%s: %d %s after %v, want 429 without a call", endpoint, a.StatusCode, a.code(), trail)
-			}
-		}
-		time.Sleep(1500 * time.Millisecond)
-		s.stays("waited for", endpoint, "mine", home)
-		if waited := time.Since(begun); waited < 3500*time.Millisecond {
-			t.Errorf("%s: answered after %v, before the end of the rest", endpoint, waited)
-		}
+	}
+	time.Sleep(1500 * time.Millisecond)
+	s.stays("waited for", endpoint, "mine", home)
+	if waited := time.Since(begun); waited < 3500*time.Millisecond {
+		t.Errorf("answered after %v, before the end of the rest", waited)
 	}
 }
 
