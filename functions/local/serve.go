@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"holdfast/affinity/store"
@@ -35,6 +36,11 @@ func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 	}
 	for _, p := range problems {
 		fmt.Fprintln(errs, p)
+	}
+	for _, p := range app.Check(doc, s.environ) {
+		if p.Warning && !slices.Contains(problems, p) {
+			fmt.Fprintln(errs, p)
+		}
 	}
 	if catalog.HasErrors(problems) {
 		return app.ErrInvalidDocument

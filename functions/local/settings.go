@@ -135,8 +135,12 @@ func check(s settings, out io.Writer) int {
 	if !catalog.HasErrors(problems) {
 		problems = append(problems, app.Check(doc, s.environ)...)
 	}
+	shown := map[string]bool{}
 	for _, p := range problems {
-		fmt.Fprintln(out, p)
+		if line := p.String(); !shown[line] { // reading and compiling see some alike
+			shown[line] = true
+			fmt.Fprintln(out, line)
+		}
 	}
 	if catalog.HasErrors(problems) {
 		return 1

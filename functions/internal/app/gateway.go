@@ -165,13 +165,6 @@ func lookup(environ []string) func(string) (string, bool) {
 	}
 }
 
-// Check returns what is wrong with a document beyond its own text: what it
-// needs of this process's environment.
-func Check(doc *catalog.Document, environ []string) []catalog.Problem {
-	_, problems := Compile(doc, "", environ, secrets{lookup: lookup(environ), local: newLocalSecrets(doc), vault: unasked{}})
-	return problems
-}
-
 // Close releases connections. Call it after the host has stopped.
 func (g *Gateway) Close() { g.client.Close() }
 

@@ -79,6 +79,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = "x-holdfast-continuation: unavailable"
 	}
+	e.learn(booked)
 	e.keepTurnState(booked, from.Header)
 	served := wanted(e.serving)
 	if e.plan.Changes(served) {

@@ -90,8 +90,7 @@ func (e *exchange) breakOff(p *wire.Problem) {
 // abort ends an exchange after output, or one whose client has left.
 func (e *exchange) abort(t tried) {
 	if t.outcome.Class == routing.Cancelled {
-		e.line.Cancelled, e.line.Status = true, statusClientLeft
-		panic(http.ErrAbortHandler)
+		e.left()
 	}
 	if t.shown { // the provider's own error event was the last that was sent
 		e.line.ErrorCode = string(wire.UpstreamFailed)
@@ -102,6 +101,12 @@ func (e *exchange) abort(t tried) {
 		p = wire.Refuse(wire.DeadlineExceeded)
 	}
 	e.breakOff(p)
+}
+
+// left ends an exchange whose client has gone: nobody reads what would be said.
+func (e *exchange) left() {
+	e.line.Cancelled, e.line.Status = true, statusClientLeft
+	panic(http.ErrAbortHandler)
 }
 
 // statusClientLeft is the status in the log of an exchange that nobody waits

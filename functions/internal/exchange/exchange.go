@@ -100,6 +100,7 @@ type exchange struct {
 
 	attempts  routing.Run
 	step      routing.Step
+	learned   int               // failures that the store has been told of
 	planned   routing.Candidate // the first that was to be tried
 	serving   routing.Candidate // tried now, or served
 	shift     int               // keys of the connection that were passed over
@@ -119,6 +120,9 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 	e.line = telemetry.Exchange{Start: in.Start, RequestID: in.ID, Endpoint: in.Endpoint, KeyID: in.Principal.Caller.ID, UserPath: in.Principal.Caller.UserPath}
 	defer e.settleLater(ctx)
 	if p := e.prepare(ctx); p != nil {
+		if ctx.Err() != nil && ended(ctx) == routing.Cancelled {
+			e.left()
+		}
 		e.refuse(p)
 		return
 	}
@@ -132,9 +136,10 @@ func attached(request context.Context) (ctx context.Context, leave func()) {
 	if !set {
 		deadline = time.Now().Add(maxExchange)
 	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(request), deadline)
-	stop := context.AfterFunc(request, cancel)
-	return ctx, func() { stop(); cancel() }
+	ctx, end := context.WithDeadline(context.WithoutCancel(request), deadline)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
+	return ctx, func() { stop(); cancel(nil); end() }
 }
 
 // later adds work that no client waits for.

@@ -17,7 +17,7 @@ import (
 )
 
 // maxFault bounds what is read of a provider's error body, in bytes.
-const maxFault = 64 << 10
+const maxFault = 1 << 20
 
 // failed is an attempt without an answer.
 func failed(err error) tried {

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -36,10 +37,22 @@ func (e *exchange) run(ctx context.Context) {
 		made = append(made, t)
 		e.step = e.attempts.Next(e.Now(), t.outcome)
 	}
-	if failures := e.attempts.Failures(); len(failures) > 0 {
-		e.later(func(ctx context.Context) { e.book(ctx, failures) })
-	}
+	e.learn(ctx)
 	e.conclude(made)
+}
+
+// learn shares what failed attempts have taught, before the client sees the end
+// of its answer: its next request is to find a deployment resting that told this
+// one to stay away.
+func (e *exchange) learn(ctx context.Context) {
+	failures := e.attempts.Failures()[e.learned:]
+	if len(failures) == 0 {
+		return
+	}
+	e.learned += len(failures)
+	booked, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
+	defer cancel()
+	e.book(booked, failures)
 }
 
 // enter takes what the step says as the current attempt's.
@@ -102,7 +115,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 
 // ended names why an exchange's context is over.
 func ended(ctx context.Context) routing.Class {
-	if context.Cause(ctx) == context.DeadlineExceeded {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return routing.Expired
 	}
 	return routing.Cancelled

@@ -1,7 +1,8 @@
 // Package host serves one http.Handler where the process happens to run.
 //
 // Invariants: a handler's panic never takes the process down; running
-// exchanges are finished on a stop, bounded by a grace period; what a handler
+// exchanges are finished on a stop, bounded by a grace period, near whose end
+// those that are left meet their deadline and can tell their clients; what a handler
 // handed to After is done before Serve returns and, on Lambda, before the next
 // invocation.
 //
@@ -26,6 +27,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 120 * time.Second
 	maxHeaderBytes    = 256 << 10
+	farewell          = 2 * time.Second // of the grace period: for exchanges that did not finish to say so
 )
 
 // Server is the net/http host.
@@ -39,8 +41,11 @@ type Server struct {
 // Serve accepts on l until ctx ends, then stops accepting, lets running
 // exchanges and their after-response work finish within Grace, and returns.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	exchanges, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
 	server := &http.Server{
 		Handler:           s.Handler,
+		BaseContext:       func(net.Listener) context.Context { return exchanges },
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -57,6 +62,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
 	defer cancel()
+	last := time.AfterFunc(max(0, s.Grace-farewell), func() { stop(context.DeadlineExceeded) })
+	defer last.Stop()
 	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
 		s.Log.Warn("exchanges were still running at the end of the grace period", "grace", s.Grace)
 		_ = server.Close() // the listener is closed already; what is left are their connections

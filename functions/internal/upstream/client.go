@@ -115,13 +115,20 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return send(ctx, over, r)
 }
 
+// staleWithin bounds how long after its begin a request may die and still be
+// put down to a socket that was dead before: that shows at the first packet. A
+// provider that worked longer may have acted.
+const staleWithin = 500 * time.Millisecond
+
 // send makes one HTTP exchange.
 func send(ctx context.Context, over *http.Transport, r Request) (*Response, error) {
 	attempt, cancel := context.WithCancelCause(ctx)
-	var reused, sent atomic.Bool // the transport's goroutines set them
+	var reused, sent, answered atomic.Bool // the transport's goroutines set them
+	begun := time.Now()
 	traced := httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{
-		GotConn:      func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
-		WroteHeaders: func() { sent.Store(true) },
+		GotConn:              func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
+		WroteHeaders:         func() { sent.Store(true) },
+		GotFirstResponseByte: func() { answered.Store(true) },
 	})
 	request := (&http.Request{
 		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: r.Header,
@@ -136,7 +143,7 @@ func send(ctx context.Context, over *http.Transport, r Request) (*Response, erro
 	if err != nil {
 		watch.stop()
 		failure := &Failure{Kind: kindOf(ctx, attempt, err, sent.Load()), cause: err}
-		if failure.Kind == Broken && reused.Load() {
+		if failure.Kind == Broken && reused.Load() && !answered.Load() && time.Since(begun) < staleWithin {
 			failure.Kind = Stale
 		}
 		cancel(nil)
@@ -153,7 +160,7 @@ func send(ctx context.Context, over *http.Transport, r Request) (*Response, erro
 // then our timers; then what the network said.
 func kindOf(caller, attempt context.Context, err error, sent bool) Kind {
 	switch {
-	case errors.Is(caller.Err(), context.DeadlineExceeded):
+	case caller.Err() != nil && errors.Is(context.Cause(caller), context.DeadlineExceeded):
 		return Expired
 	case caller.Err() != nil:
 		return Cancelled

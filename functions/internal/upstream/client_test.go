@@ -140,6 +140,44 @@ func TestStaleSocketIsToldApart(t *testing.T) {
 	}
 }
 
+// TestWorkedBeforeItDied: a provider that had the request for a while, or that
+// began to answer, may have acted; its connection was no stale socket.
+func TestWorkedBeforeItDied(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		switch r.Header.Get("Do") {
+		case "work":
+			<-release
+			panic(http.ErrAbortHandler)
+		case "garbage":
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			io.WriteString(c, "xx\r\n\r\n")
+			c.Close()
+		}
+	}))
+	defer server.Close()
+	client := New()
+	defer client.Close()
+	for _, do := range []string{"garbage", "work"} {
+		r := request(t, server.URL)
+		if err := exhaust(t.Context(), client, r); err != nil { // leaves a connection to be reused
+			t.Fatal(err)
+		}
+		r.Header.Set("Do", do)
+		if do == "work" {
+			time.AfterFunc(staleWithin+50*time.Millisecond, func() { close(release) })
+		}
+		if got := kind(t, exhaust(t.Context(), client, r)); got != Broken {
+			t.Errorf("%s: %v, want broken", do, got)
+		}
+	}
+}
+
 func TestHowAttemptsEnd(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // the server sees a client leave only once its body is read

@@ -32,7 +32,7 @@ func (c Class) String() string {
 // status.
 func (e *UpstreamError) Class() Class {
 	for _, name := range [...]string{e.Code, e.Type} {
-		if c, known := named(strings.ToLower(name)); known {
+		if c, known := named(strings.ToLower(name)); known && e.plausible(c) {
 			return c
 		}
 	}
@@ -40,6 +40,19 @@ func (e *UpstreamError) Class() Class {
 		return c
 	}
 	return e.numbered()
+}
+
+// plausible reports whether a status lets a name mean what it says. A 4xx is no
+// failure of the server, whatever it is called, and a refused credential is no
+// rate limit; throttling comes as a 400 from some.
+func (e *UpstreamError) plausible(c Class) bool {
+	switch c {
+	case ClassServer, ClassOverloaded, ClassTimeout:
+		return e.Status < 400 || e.Status >= 500 || e.Status == 408 || e.Status == 429
+	case ClassRateLimited:
+		return e.Status != 401 && e.Status != 402 && e.Status != 404
+	}
+	return true
 }
 
 // named classes a code or type; the names of all providers live together, as

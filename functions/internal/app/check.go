@@ -1,0 +1,67 @@
+package app
+
+import (
+	"fmt"
+
+	"holdfast/routing/catalog"
+)
+
+// Check returns what is wrong with a document beyond its own text: what it
+// needs of this process's environment, and what is accepted without effect yet.
+func Check(doc *catalog.Document, environ []string) []catalog.Problem {
+	s := secrets{lookup: lookup(environ), local: newLocalSecrets(doc), vault: unasked{}}
+	_, problems := Compile(doc, "", environ, s)
+	problems = append(problems, missing(doc, s)...)
+	return append(problems, idle(doc)...)
+}
+
+// missing warns about provider keys that the environment does not hold: their
+// connections are never used. It is no error, since a document may be checked
+// where its secrets are not.
+func missing(doc *catalog.Document, s secrets) []catalog.Problem {
+	var found []catalog.Problem
+	warn := func(path, reference string) {
+		ref, err := catalog.ParseReference(reference)
+		if err != nil || ref.Scheme != catalog.SchemeEnv {
+			return
+		}
+		if _, err := ref.FromEnv(s.lookup); err != nil {
+			found = append(found, catalog.Problem{Path: path, Message: err.Error() + " here; the connection cannot be used without it", Warning: true})
+		}
+	}
+	for i, c := range doc.Connections {
+		warn(fmt.Sprintf("connections[%d].auth.key", i), c.Auth.Key)
+		for j, key := range c.Auth.Keys {
+			warn(fmt.Sprintf("connections[%d].auth.keys[%d]", i, j), key)
+		}
+	}
+	return found
+}
+
+// idle warns about what the document may say and nothing acts on yet.
+func idle(doc *catalog.Document) []catalog.Problem {
+	var found []catalog.Problem
+	warn := func(set bool, path string, args ...any) {
+		if set {
+			found = append(found, catalog.Problem{Path: fmt.Sprintf(path, args...), Message: "is accepted but not enforced yet", Warning: true})
+		}
+	}
+	none := catalog.Limits{}
+	for i, k := range doc.Keys {
+		warn(k.Limits != none, "keys[%d].limits", i)
+		warn(k.Budget != nil, "keys[%d].budget", i)
+	}
+	for i, t := range doc.Teams {
+		warn(t.Limits != none, "teams[%d].limits", i)
+		warn(t.Budget != nil, "teams[%d].budget", i)
+	}
+	for i, o := range doc.Organizations {
+		warn(o.Limits != none, "organizations[%d].limits", i)
+		warn(o.Budget != nil, "organizations[%d].budget", i)
+	}
+	for i, t := range doc.Templates {
+		warn(t.ResponseCache.Enabled, "templates[%d].response_cache", i)
+	}
+	warn(len(doc.Guardrails) > 0, "guardrails")
+	return found
+}

@@ -1,0 +1,26 @@
+package wire
+
+import "testing"
+
+// TestStatusOutranksNames: what a 4xx is called does not make it a failure of
+// the server, and a refused credential stays one.
+func TestStatusOutranksNames(t *testing.T) {
+	rows := []struct {
+		status int
+		name   string
+		want   Class
+	}{
+		{400, "api_error", ClassOther}, {400, "server_error", ClassOther}, {422, "overloaded_error", ClassOther},
+		{401, "server_error", ClassCredential}, {401, "rate_limit_error", ClassCredential}, {403, "api_error", ClassCredential},
+		{404, "server_error", ClassModelUnknown}, {429, "server_error", ClassServer}, {500, "api_error", ClassServer},
+		{400, "ThrottlingException", ClassRateLimited}, {0, "overloaded_error", ClassOverloaded}, {408, "timeout_error", ClassTimeout},
+		{401, "insufficient_quota", ClassExhausted},
+	}
+	for _, row := range rows {
+		for _, e := range []UpstreamError{{Status: row.status, Type: row.name}, {Status: row.status, Code: row.name}} {
+			if got := e.Class(); got != row.want {
+				t.Errorf("%d %s: %v, want %v", row.status, row.name, got, row.want)
+			}
+		}
+	}
+}
