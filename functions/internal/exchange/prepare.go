@@ -11,11 +11,9 @@ import (
 	"holdfast/affinity"
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
-	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/wire"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
-	"holdfast/routing/cooldown"
 )
 
 // prepare does everything that comes before the first upstream call. Where the
@@ -48,137 +46,6 @@ func (e *exchange) prepare(ctx context.Context) *wire.Problem {
 // maxRevisions bounds how often one exchange follows a configuration that
 // changes under it.
 const maxRevisions = 3
-
-// look finds the session, what was asked for, and reads the store once.
-func (e *exchange) look(ctx context.Context) *wire.Problem {
-	e.plan = nil
-	signals, err := e.in.Snapshot.Sessions.Read(identity.Request{
-		Endpoint: e.in.Endpoint, Header: e.http.Header, Member: e.facts.Member,
-	})
-	if err != nil {
-		return refusal(err)
-	}
-	if signals.ParentResponse == "" {
-		e.session, _ = signals.Session(nil) // fails for continuations only
-	}
-	if p := e.permit(); p != nil {
-		return p
-	}
-	also := e.lookups()
-	e.plan, err = e.Affinity.Plan(ctx, affinity.Request{
-		Scope: e.in.Principal.Scope, Signals: signals, Model: e.pool.Name, Endpoint: e.in.Endpoint,
-		Off: e.off(), Also: also,
-	})
-	if err != nil {
-		return refusal(err)
-	}
-	e.session = e.plan.Session
-	e.take(e.plan.Also())
-	return nil
-}
-
-// lookups are the records beside the preference that the one read brings: the
-// configuration's revision, cooldowns, rests of keys, and use.
-func (e *exchange) lookups() []store.Key {
-	keys := e.Configuration.Keys()
-	if token := e.returned(); token != "" {
-		keys = append(keys, e.turnStateKey(token))
-	}
-	e.pooled = e.models()
-	keys = append(keys, cooldownKeys(e.pooled)...)
-	e.ringed = e.rings()
-	e.ringed = e.ringed[:min(len(e.ringed), maxRings)]
-	for _, account := range e.ringed {
-		keys = append(keys, ringKey(account.ID))
-	}
-	e.load = load{}
-	return append(keys, e.load.keys(e, store.MaxReadKeys-1-len(keys))...)
-}
-
-// maxRings bounds how many connections' keys one exchange asks about.
-const maxRings = 4
-
-// take sorts what lookups has brought.
-func (e *exchange) take(read []store.Handle) {
-	read = read[len(e.Configuration.Keys()):]
-	if e.issuer = ""; e.returned() != "" {
-		record, _ := read[0].Record()
-		e.issuer, read = string(record.Value), read[1:]
-	}
-	e.health = health{load: &e.load, now: e.Now()}
-	for range e.pooled {
-		if pool := decode(read[0]); !pool.Empty() {
-			e.health.pools = append(e.health.pools, pool)
-		}
-		read = read[1:]
-	}
-	for _, account := range e.ringed {
-		if ring := decode(read[0]); !ring.Empty() {
-			if e.resting == nil {
-				e.resting = map[string]cooldown.Pool{}
-			}
-			e.resting[account.ID] = ring
-		}
-		read = read[1:]
-	}
-	if len(read) > 0 {
-		e.load.take(e, read)
-	}
-}
-
-// permit finds the model or group that was asked for, if the caller may use it.
-func (e *exchange) permit() *wire.Problem {
-	e.pool = e.in.Snapshot.Catalog.Pool(e.facts.Model)
-	switch {
-	case e.pool == nil:
-		return wire.Refuse(wire.ModelNotFound).About("model")
-	case !e.in.Principal.Caller.MayUse(e.pool):
-		e.pool = nil
-		return wire.Refuse(wire.ModelForbidden).About("model")
-	}
-	e.line.Model = e.pool.Name
-	return nil
-}
-
-// off reports whether this exchange plans as if new and writes nothing.
-func (e *exchange) off() bool {
-	policy := e.in.Principal.Caller.Policy
-	return e.http.Header.Get("X-Holdfast-Affinity") == "off" || policy != nil && policy.Affinity(e.pool) == catalog.NotSticky
-}
-
-// newer returns the snapshot of a configuration that the read has told of, nil
-// where the current one rules.
-func (e *exchange) newer(ctx context.Context) (*Snapshot, error) {
-	n := len(e.Configuration.Keys())
-	if e.plan == nil && e.pool == nil { // refused for its model, without a read
-		if fresh := e.Configuration.Refresh(ctx); fresh != e.in.Snapshot {
-			return fresh, nil
-		}
-	}
-	if e.plan == nil || e.plan.Degraded || n == 0 || len(e.plan.Also()) < n {
-		return nil, nil
-	}
-	follow, err := e.Configuration.Follow(ctx, e.plan.Also()[:n])
-	if err != nil || follow == e.in.Snapshot {
-		return nil, err
-	}
-	return follow, nil
-}
-
-// again asks for the caller's rights under a new configuration.
-func (e *exchange) again() *wire.Problem {
-	principal, err := auth.Authenticate(e.in.Snapshot.Catalog, e.http.Header, e.Now())
-	switch {
-	case err == nil:
-		e.in.Principal = principal
-		return nil
-	case errors.Is(err, auth.ErrDisabled):
-		return wire.Refuse(wire.KeyDisabled)
-	case errors.Is(err, auth.ErrExpired):
-		return wire.Refuse(wire.KeyExpired)
-	}
-	return wire.Refuse(wire.InvalidAPIKey)
-}
 
 // decide plans the route and claims the session's preference where it has none.
 func (e *exchange) decide(ctx context.Context) *wire.Problem {
