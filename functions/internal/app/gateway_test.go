@@ -190,3 +190,22 @@ func TestP4(t *testing.T) {
 		t.Errorf("%d keys were read, want the preference and the model's cooldowns", r.store.keys)
 	}
 }
+
+// TestTTLOfDeployment shows that a preference lives as long as its deployment's
+// cache does.
+func TestTTLOfDeployment(t *testing.T) {
+	r := newRig(t, func(d *catalog.Document) {
+		for i := range d.Deployments {
+			d.Deployments[i].CacheTTL = catalog.Duration(5 * time.Minute)
+		}
+	})
+	_, home := r.chat(t, "s")
+	r.clock.advance(4 * time.Minute)
+	if word, served := r.chat(t, "s"); word != "hit" || served != home {
+		t.Errorf("within five minutes: %s by %s", word, served)
+	}
+	r.clock.advance(6 * time.Minute)
+	if word, _ := r.chat(t, "s"); word != "claimed" {
+		t.Errorf("after five minutes of silence: %s, want a new claim", word)
+	}
+}
