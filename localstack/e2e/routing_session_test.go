@@ -116,7 +116,7 @@ func TestS5(t *testing.T) {
 		}, 0},
 		{"busier", func(w *world) { w.template = patient + ", strategy: usage" }, 0},
 		{"not in turn", func(w *world) { w.template = patient + ", strategy: round_robin" }, away / 3},
-		{"slower", func(w *world) { w.template = patient + ", strategy: latency" }, away},
+		{"slower", func(w *world) { w.template = patient + ", strategy: latency" }, 0},
 	}
 	for _, c := range changes {
 		s.become(func(w *world) { c.change(w) })
