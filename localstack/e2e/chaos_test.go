@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -242,61 +241,6 @@ func (s stormy) judge(at *scene, sound []string) (outcome, fault string) {
 		return fmt.Sprint(s.status), fmt.Sprintf("%d with the message %q, Retry-After %q", s.status, message, s.header.Get("Retry-After"))
 	}
 	return strings.TrimSpace(fmt.Sprint(s.status, " ", a.code())), ""
-}
-
-// said is the text of an answer, or of as much of a stream as came.
-func said(endpoint string, stream bool, body string) string {
-	if !stream {
-		return spoken(body)
-	}
-	var b strings.Builder
-	for line := range strings.Lines(body) {
-		data, found := strings.CutPrefix(strings.TrimSpace(line), "data: ")
-		var event struct {
-			Type    string
-			Delta   json.RawMessage
-			Choices []struct{ Delta struct{ Content string } }
-		}
-		if !found || json.Unmarshal([]byte(data), &event) != nil {
-			continue
-		}
-		for _, c := range event.Choices {
-			b.WriteString(c.Delta.Content)
-		}
-		var text string
-		var delta struct{ Text string }
-		switch {
-		case event.Type == "response.output_text.delta" && json.Unmarshal(event.Delta, &text) == nil:
-			b.WriteString(text)
-		case event.Type == "content_block_delta" && json.Unmarshal(event.Delta, &delta) == nil:
-			b.WriteString(delta.Text)
-		}
-	}
-	return b.String()
-}
-
-// spoken is the text of a JSON answer.
-func spoken(body string) string {
-	type parts []struct{ Text string }
-	var v struct {
-		Choices []struct{ Message struct{ Content string } }
-		Output  []struct{ Content parts }
-		Content parts
-	}
-	if json.Unmarshal([]byte(body), &v) != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, c := range v.Choices {
-		b.WriteString(c.Message.Content)
-	}
-	for _, o := range v.Output {
-		v.Content = append(v.Content, o.Content...)
-	}
-	for _, p := range v.Content {
-		b.WriteString(p.Text)
-	}
-	return b.String()
 }
 
 // calm shows that no session is stuck: after one quiet turn every process serves
