@@ -82,6 +82,12 @@ func TestGroup(t *testing.T) {
 		t.Errorf("a long prompt: %d by %s after %v", a.StatusCode, a.deployment(), trail)
 	}
 	stays("a long prompt", "long", a.deployment())
+	s.become(func(w *world) { w.extra = "groups: [{name: team, members: [chat]}]\n" }) // nothing leads to the last one now
+	a, trail = s.trail(func() answer { return ask("the member's chain", false) })
+	served(t, "the member has left", "chat", false, a, "moved")
+	if len(trail) != 1 || !strings.HasPrefix(trail[0], "chat-") {
+		t.Errorf("the member has left: calls %v, want one at the other member", trail)
+	}
 }
 
 // TestConvergence shows that many turns of one session which find its deployment

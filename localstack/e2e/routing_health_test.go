@@ -36,37 +36,37 @@ func TestR9(t *testing.T) {
 		}
 		bad := s.neighbour(endpoint, home, "bad")
 		for range 4 { // 36 failures, 12 of them at home
-			for _, a := range s.fleet.Accounts() {
-				accounts.InjectT(t, a, accounts.Fault{Kind: accounts.ServerError})
-			}
-			a, trail := s.trail(func() answer { return turnOf(t, s.URL, endpoint, bad, false) })
-			relayed(t, "a bad session", endpoint, a, 500)
-			if len(trail) != 9 || trail[0] != home {
-				t.Errorf("%s: a bad session's calls %v", endpoint, trail)
-			}
-			for _, a := range s.fleet.Accounts() {
-				a.ClearFaults()
-			}
-			s.quiet()
+			s.badTurn(endpoint, bad, home)
 		}
 		s.stays("one bad session", endpoint, "mine", home)
 		for n := range 2 { // with two more it is three
 			s.stays("less than three", endpoint, "mine", home)
 			neighbour := s.neighbour(endpoint, home, fmt.Sprint("neighbour", n))
-			a, trail := s.strike(account, accounts.Fault{Kind: accounts.ServerError}, func() answer {
-				return turnOf(t, s.URL, endpoint, neighbour, false)
-			})
-			served(t, "a bad neighbour", endpoint, false, a, "moved")
-			if !followed(trail, home, 3, a) {
-				t.Errorf("%s: a bad neighbour's calls %v", endpoint, trail)
-			}
-			s.quiet()
+			s.badTurn(endpoint, neighbour, home)
 		}
 		a, trail := s.trail(func() answer { return turnOf(t, s.URL, endpoint, "mine", false) })
 		if served(t, "three bad sessions", endpoint, false, a, "moved"); slices.Contains(trail, home) {
 			t.Errorf("%s: %v were called after three sessions had failed at %s", endpoint, trail, home)
 		}
 	}
+}
+
+// badTurn is one that fails at all deployments, three times at each, the
+// session's own first. Only that one is blamed.
+func (s *scene) badTurn(endpoint, session, home string) {
+	s.t.Helper()
+	for _, a := range s.fleet.Accounts() {
+		accounts.InjectT(s.t, a, accounts.Fault{Kind: accounts.ServerError})
+	}
+	a, trail := s.trail(func() answer { return turnOf(s.t, s.URL, endpoint, session, false) })
+	relayed(s.t, "a bad session", endpoint, a, 500)
+	if len(trail) != 9 || trail[0] != home {
+		s.t.Errorf("%s: a bad session's calls %v", endpoint, trail)
+	}
+	for _, a := range s.fleet.Accounts() {
+		a.ClearFaults()
+	}
+	s.quiet()
 }
 
 // TestR10 shows that an upstream which refuses our credential is left at once,

@@ -105,7 +105,7 @@ func TestS15PassedOver(t *testing.T) {
 		a, used := turn(s.URL)
 		served(t, row.name, row.endpoint, true, a, "hit")
 		if len(used) != 2 || used[0] != own || used[1] == own || a.deployment() != first.deployment() {
-			t.Errorf("%s: %s by %s with the keys %v, want its own and another", row.name, a.affinity(), a.deployment(), used)
+			t.Fatalf("%s: %s by %s with the keys %v, want its own and another", row.name, a.affinity(), a.deployment(), used)
 		}
 		s.settledAll(other)
 		s.fleet.Account("alpha").Remove(id)
