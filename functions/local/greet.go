@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"holdfast/functions/internal/app"
 )
 
-// greet prints where the gateway listens and how to try it.
-func greet(out io.Writer, at net.Addr, gateway *app.Gateway) {
+// greet prints where the gateway listens and how to try it, in one piece: who
+// waits for the first line has the others too.
+func greet(to io.Writer, at net.Addr, gateway *app.Gateway) {
+	out := new(strings.Builder)
+	defer func() { _, _ = io.WriteString(to, out.String()) }()
 	url := "http://" + at.String()
 	fmt.Fprintf(out, "Holdfast is listening on %s\n", url)
 	key, model := gateway.Caller()
