@@ -86,6 +86,9 @@ func TestS12(t *testing.T) {
 				t.Error("a continuation was sent without knowing its owner")
 			}
 
+			if a := post(t, r.URL+route("chat"), ask("chat", false, user("Hello")), "Authorization", "Bearer sk-nobody"); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+				t.Errorf("an unknown key without the store: %d %s, want 503: never 401", a.StatusCode, a.body)
+			}
 			r.front.Decide(nil)
 			for _, url := range gateways {
 				r.recovered(url)

@@ -111,7 +111,7 @@ func (c *Configuration) Follow(ctx context.Context, read []store.Handle) (*excha
 }
 
 // Refresh asks the store for a newer revision and returns what rules.
-func (c *Configuration) Refresh(ctx context.Context) *exchange.Snapshot {
+func (c *Configuration) Refresh(ctx context.Context) (*exchange.Snapshot, error) {
 	head, err := c.revisions.head(ctx)
 	if err == nil {
 		_, err = c.Follow(ctx, []store.Handle{head})
@@ -119,7 +119,7 @@ func (c *Configuration) Refresh(ctx context.Context) *exchange.Snapshot {
 	if err != nil {
 		c.log.WarnContext(ctx, "a newer configuration cannot be asked for", "error", err)
 	}
-	return c.Current()
+	return c.Current(), err
 }
 
 // Start finds out which document rules: the stored revision where the store has

@@ -115,7 +115,7 @@ func (e *exchange) off() bool {
 func (e *exchange) newer(ctx context.Context) (*Snapshot, error) {
 	n := len(e.Configuration.Keys())
 	if e.plan == nil && e.pool == nil { // refused for its model, without a read
-		if fresh := e.Configuration.Refresh(ctx); fresh != e.in.Snapshot {
+		if fresh, _ := e.Configuration.Refresh(ctx); fresh != e.in.Snapshot { // without the store, what is known rules
 			return fresh, nil
 		}
 	}

@@ -25,6 +25,6 @@ type Configuration interface {
 	// it where it is new.
 	Follow(ctx context.Context, read []store.Handle) (*Snapshot, error)
 	// Refresh asks the store by itself: before a caller or a model is refused
-	// that a newer revision may know. Where the store fails it is Current.
-	Refresh(ctx context.Context) *Snapshot
+	// that a newer revision may know. Where the store fails it is Current, with the error.
+	Refresh(ctx context.Context) (*Snapshot, error)
 }

@@ -20,8 +20,8 @@ type fixed struct{ snapshot *exchange.Snapshot }
 
 func (f fixed) Current() *exchange.Snapshot { return f.snapshot }
 
-func (f fixed) Refresh(context.Context) *exchange.Snapshot { return f.snapshot }
-func (f fixed) Keys() []store.Key                          { return nil }
+func (f fixed) Refresh(context.Context) (*exchange.Snapshot, error) { return f.snapshot, nil }
+func (f fixed) Keys() []store.Key                                   { return nil }
 func (f fixed) Follow(context.Context, []store.Handle) (*exchange.Snapshot, error) {
 	return f.snapshot, nil
 }

@@ -35,7 +35,7 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, p)
 		return
 	}
-	if fresh := a.Configuration.Refresh(r.Context()); fresh != snapshot { // a list is asked for rarely, and believed long
+	if fresh, _ := a.Configuration.Refresh(r.Context()); fresh != snapshot { // a list is asked for rarely, and believed long
 		if snapshot, principal, p = a.enter(r); p != nil {
 			refuse(w, r, p)
 			return

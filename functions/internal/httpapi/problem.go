@@ -20,7 +20,11 @@ func (a *api) enter(r *http.Request) (*exchange.Snapshot, auth.Principal, *wire.
 	snapshot := a.Configuration.Current()
 	principal, err := auth.Authenticate(snapshot.Catalog, r.Header, a.Now())
 	if err != nil && !errors.Is(err, auth.ErrMissing) {
-		if fresh := a.Configuration.Refresh(r.Context()); fresh != snapshot {
+		fresh, unread := a.Configuration.Refresh(r.Context())
+		if unread != nil && errors.Is(err, auth.ErrUnknown) { // nobody can say that it is not known
+			return snapshot, principal, wire.Refuse(wire.ConfigurationUnavailable)
+		}
+		if fresh != snapshot {
 			snapshot = fresh
 			principal, err = auth.Authenticate(snapshot.Catalog, r.Header, a.Now())
 		}
