@@ -33,6 +33,10 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	case ctx.Err() != nil:
 		return tried{outcome: routing.Outcome{Class: ended(ctx)}}
 	}
+	body, err = e.shaper().Body(body)
+	if err != nil {
+		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
+	}
 	notice := e.succeed(ctx, read, answer)
 	_ = e.reply.body(body, answer.Status, func(h http.Header) {
 		pass(answer.Header)(h)

@@ -27,6 +27,7 @@ type relay struct {
 	answer *upstream.Response
 	added  bool // the usage chunk was asked for by us: the client is spared it
 	events *sse.Reader
+	shape  shaper
 	held   []byte // whole events that wait to be sent together
 	count  int    // of held events
 	output bool   // there was output: this target is final
@@ -36,7 +37,7 @@ type relay struct {
 // pauses; those that arrive together leave together.
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
 	e.following = e.codec.follow(counting(e.serving.Target))
-	r := &relay{exchange: e, ctx: ctx, answer: answer, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0)}
+	r := &relay{exchange: e, ctx: ctx, answer: answer, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.shaper()}
 	room, _ := e.rooms.Get().(*[]byte)
 	if room == nil {
 		room = new([]byte)
@@ -63,14 +64,14 @@ func (r *relay) follow() (whole bool, _ tried) {
 		step := r.following.Event(event.Name, event.Data)
 		switch step.Status {
 		case wire.Completed, wire.Incomplete:
-			return r.finish(event.Raw)
+			return r.finish(*event)
 		case wire.Failed:
-			return false, r.fail(event.Raw, step.Err)
+			return false, r.fail(*event, step.Err)
 		}
 		if r.added && step.UsageOnly {
 			continue
 		}
-		r.held = append(r.held, event.Raw...)
+		r.held = r.shape.Event(r.held, *event)
 		r.count++
 		r.output = r.output || step.Output || r.count > maxHeldEvents || len(r.held) > maxHeldBytes
 		if !r.output || r.events.Buffered() && len(r.held) < maxHeldBytes {
@@ -94,7 +95,7 @@ func (r *relay) flush() error {
 
 // finish makes what the client will rely on durable, then lets the terminal
 // event go. A client that leaves right after it has had its answer.
-func (r *relay) finish(terminal []byte) (bool, tried) {
+func (r *relay) finish(terminal sse.Event) (bool, tried) {
 	if len(r.held) > 0 && r.ahead() {
 		if err := r.flush(); err != nil {
 			return false, r.outcome(routing.Cancelled)
@@ -106,7 +107,7 @@ func (r *relay) finish(terminal []byte) (bool, tried) {
 	if notice := r.succeed(r.ctx, r.following.Answer(), r.answer); notice != "" {
 		r.held = sse.AppendComment(r.held, notice)
 	}
-	r.held = append(r.held, terminal...)
+	r.held = r.shape.Event(r.held, terminal)
 	_ = r.flush()
 	r.reply.end()
 	return true, tried{outcome: routing.Outcome{Class: routing.Success}, status: r.answer.Status}
@@ -120,11 +121,11 @@ func (r *relay) ahead() bool {
 
 // fail ends an answer that the upstream says has failed. After output its own
 // error event is what the client gets.
-func (r *relay) fail(event []byte, fault *wire.UpstreamError) tried {
+func (r *relay) fail(event sse.Event, fault *wire.UpstreamError) tried {
 	if !r.output && !r.reply.started() {
 		return r.inside(r.answer.Header, fault)
 	}
-	r.held = append(r.held, event...)
+	r.held = r.shape.Event(r.held, event)
 	_ = r.flush()
 	t := r.outcome(routing.ServerError)
 	t.shown = true
@@ -136,7 +137,7 @@ func (r *relay) fail(event []byte, fault *wire.UpstreamError) tried {
 func (r *relay) stopped(err error) (bool, tried) {
 	if errors.Is(err, io.EOF) {
 		if end := r.following.End(); end == wire.Completed || end == wire.Incomplete {
-			return r.finish(nil)
+			return r.finish(sse.Event{})
 		}
 	}
 	if r.output && len(r.held) > 0 {
