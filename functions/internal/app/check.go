@@ -59,9 +59,6 @@ func idle(doc *catalog.Document) []catalog.Problem {
 		warn(o.Limits != none, "organizations[%d].limits", i)
 		warn(o.Budget != nil, "organizations[%d].budget", i)
 	}
-	for i, t := range doc.Templates {
-		warn(t.ResponseCache.Enabled, "templates[%d].response_cache", i)
-	}
 	warn(len(doc.Guardrails) > 0, "guardrails")
 	return found
 }

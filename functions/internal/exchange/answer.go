@@ -85,6 +85,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	}
 	e.learn(booked)
 	e.keepTurnState(booked, from.Header)
+	e.keep(answer)
 	served := wanted(e.serving)
 	if e.plan.Changes(served) {
 		e.line.Commit = e.commit(booked, served).String()

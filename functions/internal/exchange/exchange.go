@@ -107,6 +107,9 @@ type exchange struct {
 	places    []*catalog.Target // whose concurrency this exchange counts in
 	repaired  *wire.Facts       // of the body whose signatures were refused; nil: not repaired
 	following stream            // the answer that is relayed
+	caches    bool              // the response cache is asked and told
+	cached    store.Handle      // of the answer that it has for this request
+	found     *kept             // that answer; nil: none
 	rest      []func(context.Context)
 }
 
@@ -124,6 +127,10 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 			e.left()
 		}
 		e.refuse(p)
+		return
+	}
+	if e.found != nil {
+		e.replay()
 		return
 	}
 	e.run(ctx)

@@ -48,6 +48,12 @@ func (e *exchange) lookups() []store.Key {
 	if token := e.returned(); token != "" {
 		keys = append(keys, e.turnStateKey(token))
 	}
+	if e.caches = e.cacheable(); e.caches {
+		var key store.Key
+		if key, e.caches = e.answerKey(); e.caches {
+			keys = append(keys, key)
+		}
+	}
 	e.pooled = e.models()
 	keys = append(keys, cooldownKeys(e.pooled)...)
 	e.ringed = e.rings()
@@ -68,6 +74,9 @@ func (e *exchange) take(read []store.Handle) {
 	if e.issuer = ""; e.returned() != "" {
 		record, _ := read[0].Record()
 		e.issuer, read = string(record.Value), read[1:]
+	}
+	if e.caches {
+		e.cached, read = read[0], read[1:]
 	}
 	e.health = health{load: &e.load, now: e.Now()}
 	for range e.pooled {

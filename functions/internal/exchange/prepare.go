@@ -50,6 +50,9 @@ const maxRevisions = 3
 // decide plans the route and claims the session's preference where it has none.
 func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	e.describe()
+	if e.recall() {
+		return nil
+	}
 	e.route(ctx)
 	if e.plan.Preference != nil || e.plan.Owner != nil {
 		return nil

@@ -25,7 +25,9 @@ type reply struct {
 	timer  *time.Timer
 	sent   bool // headers have left
 	ended  bool
-	failed error // the first write that failed: the client has left
+	failed error  // the first write that failed: the client has left
+	seen   []byte // what the client was sent, heartbeats left out, while room lasts
+	room   int    // bytes that seen may have; 0: nothing is copied
 }
 
 func newReply(w http.ResponseWriter, beat []byte, commit func(http.Header)) *reply {
@@ -63,6 +65,7 @@ func (r *reply) send(p []byte, status int, upstream func(http.Header)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.start(status, upstream)
+	r.note(p)
 	r.put(p)
 	if r.timer != nil && !r.ended {
 		r.timer.Reset(heartbeat)
@@ -75,6 +78,7 @@ func (r *reply) body(p []byte, status int, upstream func(http.Header)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.start(status, upstream)
+	r.note(p)
 	_, r.failed = r.w.Write(p)
 	return r.failed
 }
@@ -111,4 +115,31 @@ func (r *reply) put(p []byte) {
 	if _, r.failed = r.w.Write(p); r.failed == nil {
 		r.failed = r.flush.Flush()
 	}
+}
+
+// copy keeps what is sent from here on, up to limit bytes.
+func (r *reply) copy(limit int) { r.room = limit }
+
+// note adds to the copy. What grows beyond its room is not kept at all. The
+// caller holds mu.
+func (r *reply) note(p []byte) {
+	if r.room == 0 {
+		return
+	}
+	if len(r.seen)+len(p) > r.room {
+		r.seen, r.room = nil, 0
+		return
+	}
+	r.seen = append(r.seen, p...)
+}
+
+// copied returns what the client was sent, and its content type; nil where it
+// was too much or the client has left.
+func (r *reply) copied() ([]byte, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.room == 0 || r.failed != nil {
+		return nil, ""
+	}
+	return r.seen, r.w.Header().Get("Content-Type")
 }

@@ -24,6 +24,9 @@ type tried struct {
 // run makes the attempts that routing asks for, one after the other, until one
 // of them has answered the client or the client is told why none has.
 func (e *exchange) run(ctx context.Context) {
+	if e.caches {
+		e.reply.copy(maxKept)
+	}
 	if e.facts.Stream {
 		e.reply.watch()
 		defer e.reply.end()

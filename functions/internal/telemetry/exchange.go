@@ -47,6 +47,8 @@ type Exchange struct {
 	Cost          *float64 // USD at the price in force; nil: unknown, which is not zero
 	Commit        string   // what the commit did
 	Cancelled     bool
+	Cache         string   // hit: answered by the gateway's own response cache
+	CacheSaved    *float64 // USD that a hit did not cost; nil: unknown, or no hit
 	Revision      string // of the configuration
 }
 
@@ -113,6 +115,7 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	text("revision", e.Revision)
 	attrs = append(attrs, slog.Int("status", e.Status))
 	text("error_code", e.ErrorCode)
+	text("cache", e.Cache)
 	if e.Cancelled {
 		attrs = append(attrs, slog.Bool("cancelled", true))
 	}
