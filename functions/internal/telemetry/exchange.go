@@ -49,7 +49,7 @@ type Exchange struct {
 	Cancelled     bool
 	Cache         string   // hit: answered by the gateway's own response cache
 	CacheSaved    *float64 // USD that a hit did not cost; nil: unknown, or no hit
-	Revision      string // of the configuration
+	Revision      string   // of the configuration
 }
 
 // Attempts are the tries of one exchange, in order.
