@@ -98,6 +98,7 @@ const MaxName = 256
 // upstream has not said it.
 type Stamp struct {
 	RequestID string // of the exchange, as in X-Request-Id
+	ID        string // of the answer, in the form of the client's protocol; "" where the upstream's stands
 	Model     string // as the client asked for it
 	At        time.Time
 }
