@@ -10,7 +10,8 @@ import "encoding/json"
 // in Dropped, by the client's name for it, or refuses where leaving it out
 // would change the meaning.
 type Dialog struct {
-	Model    string // as the upstream is to see it
+	Client   Protocol // that the client speaks; set by ReadDialog
+	Model    string   // as the upstream is to see it
 	Stream   bool
 	Messages []Message // in the client's order, system and developer ones in place
 	Tools    []Tool
@@ -29,6 +30,7 @@ type Dialog struct {
 	Effort         string  // of reasoning: none, minimal, low, medium, high, xhigh, max
 	ThinkingBudget int64   // tokens; 0: not said
 	ThinkingOff    bool    // the client said that it wants none
+	ThinkingAuto   bool    // the client left it to the model how much
 	Summary        string  // of reasoning: auto, concise, detailed
 	Verbosity      string  // low, medium, high
 	Format         *Format // of the answer's text; nil: plain

@@ -162,6 +162,15 @@ func (v Value) Int() (int64, bool) {
 	return int64(f), true
 }
 
+// Float returns a number, and whether the value is one that fits.
+func (v Value) Float() (float64, bool) {
+	if k := v.Kind(); k != '-' && (k < '0' || k > '9') || v.end-v.start > 64 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v.Bytes()), 64)
+	return f, err == nil
+}
+
 // digits reads up to 18 plain digits.
 func digits(text []byte) (n int64, ok bool) {
 	if len(text) > 18 {
