@@ -23,8 +23,10 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"holdfast/infra/admission"
 	"holdfast/infra/settings"
 	"holdfast/infra/stack"
+	"holdfast/routing/catalog"
 )
 
 func main() {
@@ -63,6 +65,11 @@ func run(args []string, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if _, chosen := values["bedrock"]; !chosen {
+		if s.Bedrock, err = signed(); err != nil {
+			return err
+		}
+	}
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: out, AnalyticsReporting: jsii.Bool(false)})
 	stack.Build(app, s)
 	app.Synth(nil)
@@ -88,6 +95,24 @@ func given() (map[string]string, error) {
 		values[name] = fmt.Sprint(value)
 	}
 	return values, nil
+}
+
+// signed lists the services of Bedrock that the document which is to be seeded
+// signs calls to: HOLDFAST_CONFIG's, or holdfast.yaml's where that is there.
+func signed() ([]string, error) {
+	name := orElse(os.Getenv("HOLDFAST_CONFIG"), "holdfast.yaml")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) && os.Getenv("HOLDFAST_CONFIG") == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the document: %w", err)
+	}
+	doc, problems := catalog.Load(text)
+	if catalog.HasErrors(problems) {
+		return nil, fmt.Errorf("the document %s is not valid; go run ./scripts/seed -check %s says why", name, name)
+	}
+	return admission.Bedrock(doc), nil
 }
 
 // region is where the stack will be, "" where that is not known yet.

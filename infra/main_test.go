@@ -94,3 +94,43 @@ func TestRunRefuses(t *testing.T) {
 		t.Errorf("something was written: %v %v", left, err)
 	}
 }
+
+// TestDocumentDecidesBedrock: a connection that signs in the document that will
+// be seeded brings its permission into the template; a setting outranks it.
+func TestDocumentDecidesBedrock(t *testing.T) {
+	t.Chdir(".")
+	t.Setenv("CDK_CONTEXT_JSON", "")
+	file := filepath.Join(t.TempDir(), "document.yaml")
+	doc := `connections: [{id: a, provider: bedrock, base_url: "https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1", auth: {type: sigv4}}]` + "\ndeployments: [{id: d, model: m, connection: a, protocol: chat}]\n"
+	if err := os.WriteFile(file, []byte(doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	template := func(args ...string) string {
+		t.Helper()
+		dir := t.TempDir()
+		if err := run(append([]string{"-o", dir, "-c", "gateway=" + asset}, args...), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "Holdfast.template.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if strings.Contains(template(), "bedrock:InvokeModel") {
+		t.Error("without a document the role may invoke models")
+	}
+	t.Setenv("HOLDFAST_CONFIG", file)
+	if !strings.Contains(template(), "bedrock:InvokeModelWithResponseStream") {
+		t.Error("the document's connection has no permission")
+	}
+	if text := template("-c", "bedrock=mantle"); strings.Contains(text, "bedrock:InvokeModel") || !strings.Contains(text, "bedrock-mantle:CreateInference") {
+		t.Error("the setting does not outrank the document")
+	}
+	if err := os.WriteFile(file, []byte("connections: 7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"-o", t.TempDir(), "-c", "gateway=" + asset}, io.Discard); err == nil {
+		t.Error("a template was made for a document that is not valid")
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/infra/settings"
 	"holdfast/routing/catalog"
 )
 
@@ -44,9 +45,6 @@ func (c *checker) refuse(path, format string, args ...any) {
 }
 
 func (c *checker) connection(path string, one *catalog.Connection) {
-	if one.Auth.Type == catalog.AuthSigV4 {
-		c.refuse(path+".auth.type", "the gateway's role may not call Bedrock; use type: bearer with a Bedrock API key")
-	}
 	if strings.HasPrefix(one.BaseURL, "demo:") {
 		c.refuse(path+".base_url", "simulated accounts run on a developer's machine only")
 	}
@@ -54,6 +52,23 @@ func (c *checker) connection(path string, one *catalog.Connection) {
 	for i, key := range one.Auth.Keys {
 		c.reference(fmt.Sprintf("%s.auth.keys[%d]", path, i), key)
 	}
+}
+
+// Bedrock lists the services of Bedrock that doc's connections sign calls to,
+// sorted, as package settings names them. The stack grants these and no others.
+func Bedrock(doc *catalog.Document) []string {
+	var found []string
+	for _, c := range doc.Connections {
+		switch {
+		case c.Auth.Type != catalog.AuthSigV4:
+		case strings.Contains(c.BaseURL, "//bedrock-mantle") || strings.Contains(c.BaseURL, ".bedrock-mantle."):
+			found = append(found, settings.BedrockMantle)
+		default:
+			found = append(found, settings.BedrockRuntime)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // reference refuses one that leads nowhere from inside the function.

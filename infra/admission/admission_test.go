@@ -3,6 +3,7 @@ package admission_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,17 +88,36 @@ func TestDeployRefuses(t *testing.T) {
 	}
 }
 
-// TestAWSSignatures: the role has no permission that a signature could use.
+// TestAWSSignatures: connections that sign need no secret, and tell which
+// permissions the stack grants.
 func TestAWSSignatures(t *testing.T) {
-	doc, problems := catalog.Load([]byte(`
-connections: [{id: a, provider: bedrock, base_url: "https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1", auth: {type: sigv4}}]
-deployments: [{id: d, model: m, connection: a, protocol: chat}]
-`))
-	if catalog.HasErrors(problems) {
-		t.Fatal(problems)
+	connection := func(id, host, auth string) string {
+		return fmt.Sprintf("  - {id: %s, provider: bedrock, base_url: \"https://%s/openai/v1\", auth: %s}\n", id, host, auth)
 	}
-	if got := admission.Check(doc, "holdfast"); len(got) != 1 || got[0].Path != "connections[0].auth.type" {
-		t.Errorf("%v", got)
+	runtime := connection("r", "bedrock-runtime.eu-central-1.amazonaws.com", "{type: sigv4}")
+	private := connection("p", "vpce-1.bedrock-runtime.eu-central-1.vpce.amazonaws.com", "{type: sigv4}")
+	mantle := connection("m", "bedrock-mantle.us-east-1.api.aws", "{type: sigv4}")
+	bearer := connection("b", "bedrock-mantle.us-east-1.api.aws", `{key: "ssm:/holdfast/b"}`)
+	rows := []struct {
+		connections string
+		want        []string
+	}{
+		{bearer, nil},
+		{runtime, []string{"runtime"}},
+		{mantle + bearer, []string{"mantle"}},
+		{private + mantle + runtime, []string{"mantle", "runtime"}},
+	}
+	for _, row := range rows {
+		doc, problems := catalog.Load([]byte("connections:\n" + row.connections + "deployments: [{id: d, model: m, connection: " + row.connections[9:10] + ", protocol: chat}]\n"))
+		if catalog.HasErrors(problems) {
+			t.Fatal(problems)
+		}
+		if got := admission.Check(doc, "holdfast"); len(got) != 0 {
+			t.Errorf("%v", got)
+		}
+		if got := admission.Bedrock(doc); !slices.Equal(got, row.want) {
+			t.Errorf("%s: %v, want %v", row.connections, got, row.want)
+		}
 	}
 }
 

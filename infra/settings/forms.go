@@ -42,6 +42,7 @@ func names(exists Exists) map[string]setting {
 		"endpoint":     text(localForm, "takes an emulator's address, as in http://localstack:4566", func(s *Settings, v string) { s.Endpoint = v }),
 		"firstbyte":    number(1, 900_000, func(s *Settings, n int) { s.FirstByte = n }),
 		"spend":        spend,
+		"bedrock":      bedrock,
 	}
 }
 
@@ -115,6 +116,20 @@ func spend(s *Settings, value string) error {
 		return errors.New("takes USD an hour, above 0")
 	}
 	s.HourlySpend = usd
+	return nil
+}
+
+// bedrock takes the services that connections with AWS signatures lead to.
+func bedrock(s *Settings, value string) error {
+	list := strings.Split(value, ",")
+	slices.Sort(list)
+	list = slices.Compact(list)
+	for _, one := range list {
+		if one != BedrockRuntime && one != BedrockMantle {
+			return errors.New("takes " + BedrockRuntime + " and " + BedrockMantle + ", separated by commas")
+		}
+	}
+	s.Bedrock = list
 	return nil
 }
 

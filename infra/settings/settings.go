@@ -37,7 +37,14 @@ type Settings struct {
 	Region       string   // "": decided when deploying
 	Endpoint     string   // where functions find AWS when it is an emulator; "": it is none
 	Edge         *Edge    // nil: the function URL alone
+	Bedrock      []string // services of Bedrock that the gateway signs calls to: BedrockRuntime, BedrockMantle
 }
+
+// The services of Bedrock, each with permissions of its own.
+const (
+	BedrockRuntime = "runtime" // bedrock-runtime.REGION.amazonaws.com
+	BedrockMantle  = "mantle"  // bedrock-mantle.REGION.api.aws
+)
 
 // Edge is CloudFront in front of the function URL.
 type Edge struct {

@@ -45,6 +45,7 @@ func addGateway(stack awscdk.Stack, s settings.Settings, all tables, kept secret
 		environment[front.OriginVariable] = reference(kept.origin)
 	}
 	allowProviderSecrets(stack, role, s)
+	allowBedrock(stack, role, s)
 	made := addFunction(stack, s, program{"Gateway", s.Gateway, role, logs, environment, gatewayMinutes})
 	if s.Reserved > 0 {
 		cfn(made).SetReservedConcurrentExecutions(jsii.Number(s.Reserved))

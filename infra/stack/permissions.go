@@ -82,6 +82,32 @@ func allowProviderSecrets(stack awscdk.Stack, role awsiam.Role, s settings.Setti
 		`/^Resource::arn:.*:(parameter\/|secret:)`+s.Stem()+`\/\*$/`)
 }
 
+// allowBedrock lets a role invoke models by its own signatures: where an
+// operator's document has connections that sign, and nothing beyond invoking.
+// Which models and regions those are changes with the document.
+func allowBedrock(stack awscdk.Stack, role awsiam.Role, s settings.Settings) {
+	if len(s.Bedrock) == 0 {
+		return
+	}
+	arn := func(service, account, resource string) string {
+		return *stack.FormatArn(&awscdk.ArnComponents{
+			Service: jsii.String(service), Region: jsii.String("*"), Account: jsii.String(account),
+			Resource: jsii.String(resource), ResourceName: jsii.String("*"),
+		})
+	}
+	own := *stack.Account()
+	if slices.Contains(s.Bedrock, settings.BedrockRuntime) {
+		allow(role, []string{"bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"},
+			arn("bedrock", "", "foundation-model"), arn("bedrock", own, "inference-profile"), arn("bedrock", own, "application-inference-profile"))
+	}
+	if slices.Contains(s.Bedrock, settings.BedrockMantle) {
+		allow(role, []string{"bedrock-mantle:CreateInference"}, arn("bedrock-mantle", own, "project"))
+	}
+	suppress(role, "AwsSolutions-IAM5",
+		"Models, inference profiles and regions are named by the operator's document while the gateway runs; the role may invoke them and nothing else.",
+		`/^Resource::arn:.*:bedrock(-mantle)?:\*:.*:(foundation-model|inference-profile|application-inference-profile|project)\/\*$/`)
+}
+
 func allow(role awsiam.Role, actions []string, resources ...string) {
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Effect: awsiam.Effect_ALLOW, Actions: jsii.Strings(actions...), Resources: jsii.Strings(resources...),

@@ -63,6 +63,7 @@ type Config struct {
 	Key    string   // the credential that requests must carry; empty: none is asked for
 	Keys   []string // more credentials of the same account
 	Models []string // what is served; empty: every name is, and three are listed
+	Signed *Signed  // requests carry AWS signatures instead; nil: they do not
 
 	Now  func() time.Time                           // default time.Now
 	Wait func(context.Context, time.Duration) error // how a delay passes; default a timer

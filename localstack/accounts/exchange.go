@@ -60,8 +60,12 @@ func (x *exchange) open() bool {
 	if secret != "" {
 		x.key = KeyHash(secret)
 	}
+	unsigned := x.unsigned()
 	x.record()
 	x.id = x.account.mint("req_")
+	if unsigned != nil {
+		return x.refuse(unsigned)
+	}
 	if keys := x.account.config.Keys; len(keys) > 0 && !slices.Contains(keys, secret) {
 		return x.refuse(x.unauthorized(secret == ""))
 	}

@@ -29,7 +29,7 @@ func credential(h http.Header) string {
 // masked copies headers with every secret replaced by its hash.
 func masked(h http.Header) http.Header {
 	h = h.Clone()
-	for _, name := range [...]string{"Authorization", "X-Api-Key", "Api-Key", "Proxy-Authorization", "Cookie"} {
+	for _, name := range [...]string{"Authorization", "X-Api-Key", "Api-Key", "Proxy-Authorization", "Cookie", "X-Amz-Security-Token"} {
 		for i, v := range h[name] {
 			scheme, secret, _ := strings.Cut(v, " ")
 			if strings.EqualFold(scheme, "Bearer") {

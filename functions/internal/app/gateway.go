@@ -100,6 +100,7 @@ func assemble(o Options, guarded store.Store, secret installationSecret, configu
 		Store:         guarded,
 		Upstream:      client,
 		Secrets:       configuration.secrets.Resolve,
+		Signer:        upstream.NewSigner(upstream.SignerConfig{Find: o.signatory, Now: o.Now}),
 		SecretRefused: configuration.secrets.refused,
 		BaseURL:       addresses(o.Demo).resolve,
 		Hash:          secret.hash,

@@ -34,7 +34,7 @@ func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, er
 		first = t.Timeout
 	}
 	return upstream.Request{
-		Method: http.MethodPost, URL: at, Header: header, Body: rewritten.Body,
+		Method: http.MethodPost, URL: at, Header: header, Body: rewritten.Body, Sign: e.signer(t),
 		AllowPrivate: t.Account.AllowPrivateNetwork || t.Account.Provider == catalog.Simulated,
 		FirstByte:    first, Idle: t.IdleTimeout,
 	}, rewritten, nil
@@ -147,6 +147,15 @@ func (e *exchange) authenticate(t *catalog.Target, header http.Header) error {
 		header.Set("Authorization", "Bearer "+secret)
 	}
 	return nil
+}
+
+// signer is who signs the calls of a target; nil where its headers hold the
+// credential.
+func (e *exchange) signer(t *catalog.Target) *upstream.Signer {
+	if t.Account.AuthType != catalog.AuthSigV4 {
+		return nil
+	}
+	return e.Signer
 }
 
 // passedBack are the provider's response headers that reach the client.

@@ -44,6 +44,7 @@ type Config struct {
 	Store         store.Store // the same as Affinity's, for cooldowns
 	Upstream      *upstream.Client
 	Secrets       func(reference string) (string, error)
+	Signer        *upstream.Signer                    // of connections that AWS signatures open
 	SecretRefused func(reference string)              // nil, or told of a secret that a provider did not take
 	BaseURL       func(base string) (*url.URL, error) // where a connection's base URL leads
 	Hash          func(parts ...string) string        // 32 hex digits, keyed: sessions in logs and hints

@@ -27,6 +27,8 @@ func failed(err error) tried {
 		switch f.Kind {
 		case upstream.Connect, upstream.Refused:
 			class = routing.Unreachable
+		case upstream.Unsigned:
+			class = routing.CredentialRefused
 		case upstream.Stale:
 			class = routing.Stale
 		case upstream.Cancelled:

@@ -33,6 +33,7 @@ type Request struct {
 	URL          *url.URL
 	Header       http.Header // credentials included; not changed
 	Body         []byte      // nil: none
+	Sign         *Signer     // adds the credential instead; nil: Header holds it
 	AllowPrivate bool
 	Fresh        bool          // over a new connection
 	FirstByte    time.Duration // until the first byte of the answer's body; 0: no bound
@@ -58,11 +59,12 @@ const (
 	Cancelled             // the caller's context ended
 	Expired               // the exchange's deadline came
 	Refused               // the address is private and not allowed
+	Unsigned              // there are no credentials to sign with; nothing was sent
 )
 
 // String returns the kind's name in logs.
 func (k Kind) String() string {
-	return [...]string{"connect", "broken", "stale", "silent", "cancelled", "expired", "private_address"}[k]
+	return [...]string{"connect", "broken", "stale", "silent", "cancelled", "expired", "private_address", "unsigned"}[k]
 }
 
 // Failure is an attempt's end without a whole answer.
@@ -102,7 +104,9 @@ func (c *Client) Close() {
 }
 
 // Do sends the request and returns once the answer's headers are there. The
-// caller closes the body.
+// caller closes the body. Where a signature is refused and there are other
+// credentials by now, the request is sent once more with those: the refused one
+// was not acted on.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	private := 0
 	if r.AllowPrivate {
@@ -112,7 +116,16 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if r.Fresh {
 		over = c.fresh[private]
 	}
-	return send(ctx, over, r)
+	answer, key, err := send(ctx, over, r)
+	if err != nil || r.Sign == nil || answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden {
+		return answer, err
+	}
+	if !r.Sign.renewed(ctx, key) {
+		return answer, nil
+	}
+	_ = answer.Body.Close()
+	answer, _, err = send(ctx, over, r)
+	return answer, err
 }
 
 // staleWithin bounds how long after its begin a request may die and still be
@@ -120,8 +133,8 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // provider that worked longer may have acted.
 const staleWithin = 500 * time.Millisecond
 
-// send makes one HTTP exchange.
-func send(ctx context.Context, over *http.Transport, r Request) (*Response, error) {
+// send makes one HTTP exchange. It returns the access key that signed it.
+func send(ctx context.Context, over *http.Transport, r Request) (_ *Response, key string, _ error) {
 	attempt, cancel := context.WithCancelCause(ctx)
 	var reused, sent, answered atomic.Bool // the transport's goroutines set them
 	begun := time.Now()
@@ -138,6 +151,13 @@ func send(ctx context.Context, over *http.Transport, r Request) (*Response, erro
 		request.Body = io.NopCloser(bytes.NewReader(r.Body))
 		request.ContentLength = int64(len(r.Body))
 	}
+	if r.Sign != nil {
+		var err error
+		if key, err = r.Sign.sign(ctx, request, r.Body); err != nil {
+			cancel(nil)
+			return nil, "", &Failure{Kind: Unsigned, cause: err}
+		}
+	}
 	watch := newWatch(cancel, r.FirstByte)
 	answer, err := over.RoundTrip(request)
 	if err != nil {
@@ -147,13 +167,13 @@ func send(ctx context.Context, over *http.Transport, r Request) (*Response, erro
 			failure.Kind = Stale
 		}
 		cancel(nil)
-		return nil, failure
+		return nil, key, failure
 	}
 	return &Response{
 		Status: answer.StatusCode,
 		Header: answer.Header,
 		Body:   &body{from: answer.Body, caller: ctx, attempt: attempt, cancel: cancel, watch: watch, idle: r.Idle},
-	}, nil
+	}, key, nil
 }
 
 // kindOf names what ended an exchange. The caller's own end outranks all else;
