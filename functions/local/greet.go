@@ -16,6 +16,11 @@ func greet(to io.Writer, at net.Addr, gateway *app.Gateway) {
 	defer func() { _, _ = io.WriteString(to, out.String()) }()
 	url := "http://" + at.String()
 	fmt.Fprintf(out, "Holdfast is listening on %s\n", url)
+	if gateway.Administered() {
+		fmt.Fprintf(out, "Console: %s/console/\n", url)
+	} else {
+		fmt.Fprintln(out, "Console: closed; it opens when HOLDFAST_ADMIN_KEY is set")
+	}
 	key, model := gateway.Caller()
 	if key == "" || model == "" {
 		fmt.Fprintf(out, "OpenAI clients:    base URL %s/v1\nAnthropic clients: base URL %s\n", url, url)
@@ -23,7 +28,7 @@ func greet(to io.Writer, at net.Addr, gateway *app.Gateway) {
 	}
 	fmt.Fprintf(out, "key: %s\n", key)
 	if admin := gateway.AdminKey(); admin != "" {
-		fmt.Fprintf(out, "admin key: %s (of /admin/config and /admin/explain)\n", admin)
+		fmt.Fprintf(out, "admin key: %s (of the console and /admin/)\n", admin)
 	}
 	fmt.Fprint(out, "\nTry it:\n\n")
 	fmt.Fprintf(out, `curl -i %s/v1/chat/completions -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"model":"%s","messages":[{"role":"user","content":"Hello"}]}'`+"\n\n", url, key, model)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"holdfast/functions/internal/app"
 	"holdfast/functions/internal/host"
@@ -42,6 +43,19 @@ func startLambda(ctx context.Context, s settings, demo map[string]string, log *s
 			log.Warn("environments were ended with work left", "error", err)
 		}
 	}, nil
+}
+
+// besideOperator serves the admin API and the console here, as their own
+// function does when they are deployed, and all else through the front.
+func besideOperator(operator, front http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if first == "admin" || first == "console" {
+			operator.ServeHTTP(w, r)
+			return
+		}
+		front.ServeHTTP(w, r)
+	})
 }
 
 // bootstrapVariables are this process's own, with what its flags say. The file

@@ -15,6 +15,7 @@ import (
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/bolt"
 	"holdfast/affinity/store/dynamo/chain"
+	"holdfast/functions/console/web"
 	"holdfast/functions/internal/app"
 	"holdfast/functions/internal/host"
 	"holdfast/localstack/accounts"
@@ -64,7 +65,7 @@ func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 	gateway, err := app.New(ctx, app.Options{
 		Environment: s.environment, Environ: s.environ, Document: doc, Store: records,
 		FromFile: from == fromFile, CallerKey: from == fromEnvironment,
-		Force: s.force, Demo: urls, Credit: chain.Credit, Log: log,
+		Force: s.force, Demo: urls, Console: web.Files(), Credit: chain.Credit, Log: log,
 	})
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 			return err
 		}
 		defer stop()
-		server.Handler = functions
+		server.Handler = besideOperator(gateway.Operator, functions)
 	}
 	greet(out, listener.Addr(), gateway)
 	return server.Serve(ctx, listener)

@@ -19,6 +19,7 @@ type Environment struct {
 	Secret      string     `env:"HOLDFAST_SECRET"`
 	Origin      string     `env:"HOLDFAST_ORIGIN_SECRET"` // what CloudFront adds to every request; "": requests come from anywhere
 	CORSOrigins []string   `env:"HOLDFAST_CORS_ORIGINS" envDefault:"*"`
+	GatewayURL  string     `env:"HOLDFAST_GATEWAY_URL"` // where the console's playground sends requests; "": to its own origin
 	Region      string     `env:"AWS_REGION"`
 	DynamoDB    string     `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	Demo        string     `env:"HOLDFAST_DEMO_ACCOUNTS"` // NAME=URL, comma-separated: simulated accounts that run elsewhere

@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -39,6 +40,7 @@ type Options struct {
 	Force       bool              // replace the stored revision by the document
 	Store       store.Store
 	Demo        map[string]string // base URLs of the simulated accounts, by name
+	Console     fs.FS             // the console's built front end; nil: this process serves none
 
 	// Credit finds AWS's region and credentials for secrets that are kept there,
 	// where the environment holds no access key; nil: nobody does.
@@ -51,11 +53,13 @@ type Options struct {
 // Gateway is a ready data plane.
 type Gateway struct {
 	Handler       http.Handler
+	Operator      http.Handler // the admin API and the console alone
 	After         *host.After
 	Configuration *Configuration
 	client        *upstream.Client
 	callerKey     string
 	adminKey      string // made for the demo; "" where the operator has set one, or none
+	administered  bool
 }
 
 // New composes the data plane.
@@ -113,12 +117,12 @@ func assemble(o Options, guarded store.Store, secret installationSecret, configu
 		adminKey = "hf-admin-" + secret.hash("admin key")
 		shown = adminKey
 	}
+	edge := o.withConsole(httpapi.Config{
+		Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
+		Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow}),
+	}, adminKey, configuration, secret)
 	return &Gateway{
-		Handler: httpapi.New(httpapi.Config{
-			Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
-			Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow}),
-		}),
-		After: after, Configuration: configuration, client: client, callerKey: callerKey, adminKey: shown,
+		Handler: httpapi.New(edge), Operator: httpapi.NewOperator(edge), After: after, Configuration: configuration, client: client, callerKey: callerKey, adminKey: shown, administered: adminKey != "",
 	}
 }
 
@@ -128,6 +132,10 @@ func (o Options) isDemo() bool { return len(o.Demo) > 0 && !o.FromFile && !o.Cal
 
 // AdminKey returns the admin key that was made for the demo, "" otherwise.
 func (g *Gateway) AdminKey() string { return g.adminKey }
+
+// Administered reports whether there is an admin key: without one the admin API
+// and the console are closed.
+func (g *Gateway) Administered() bool { return g.administered }
 
 // Caller returns a key and a model to try the gateway with: the demo's, or the
 // key that was made here. Both are "" where the operator has given out keys.

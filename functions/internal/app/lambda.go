@@ -37,6 +37,12 @@ var ErrNotOnLambda = errors.New("HOLDFAST_STORE: only dynamodb is shared by the 
 // accounts run, or what the provider keys of the environment amount to. Of
 // these a file is stored where there is no revision yet.
 func Lambda(environ []string, logs io.Writer) (http.Handler, *slog.Logger, error) {
+	return onFirstRequest(environ, logs, func(*Options) {})
+}
+
+// onFirstRequest returns what is composed with its first request, after change
+// has seen the options.
+func onFirstRequest(environ []string, logs io.Writer, change func(*Options)) (*lazy, *slog.Logger, error) {
 	environment, err := ReadEnvironment(environ)
 	if err != nil {
 		return nil, nil, err
@@ -48,17 +54,18 @@ func Lambda(environ []string, logs io.Writer) (http.Handler, *slog.Logger, error
 	return &lazy{
 		unready: httpapi.Unready(environment.CORSOrigins),
 		log:     log,
-		compose: func(ctx context.Context) (*Gateway, error) { return onLambda(ctx, environment, environ, log) },
+		compose: func(ctx context.Context) (*Gateway, error) { return onLambda(ctx, environment, environ, log, change) },
 	}, log, nil
 }
 
 // onLambda composes the gateway of a function's environment.
-func onLambda(ctx context.Context, e Environment, environ []string, log *slog.Logger) (*Gateway, error) {
+func onLambda(ctx context.Context, e Environment, environ []string, log *slog.Logger, change func(*Options)) (*Gateway, error) {
 	records, err := dynamo.New(dynamo.Config{Region: e.Region, Endpoint: e.DynamoDB, Prefix: e.TablePrefix})
 	if err != nil {
 		return nil, err
 	}
 	o := Options{Environment: e, Environ: environ, Store: store.Store(records), Log: log}
+	change(&o)
 	if o.Demo, err = parseAddresses(e.Demo); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type answer struct {
 	header http.Header
 	head   bool // of a HEAD request: the body is not sent
 
+	compressed bool // the handler's Content-Encoding is meant
+
 	status int         // 0 until it is decided
 	frozen http.Header // the headers at that time
 	gone   bool        // the prelude has left
@@ -118,7 +120,7 @@ func (a *answer) leave(first []byte) {
 	if _, said := a.frozen["Content-Type"]; !said && len(first) > 0 && !a.bodyless() {
 		a.frozen.Set("Content-Type", http.DetectContentType(first))
 	}
-	a.left <- prelude{status: a.status, headers: joined(a.frozen), cookies: clean(a.frozen["Set-Cookie"])}
+	a.left <- prelude{status: a.status, headers: a.joined(), cookies: clean(a.frozen["Set-Cookie"])}
 }
 
 // end ends an answer that is whole.
@@ -152,12 +154,13 @@ func (a *answer) refuse(status int, kind, message string) {
 	_, _ = a.Write(text)
 }
 
-// joined is a header as the prelude takes it: one line for each name. What
+// joined is the header as the prelude takes it: one line for each name. What
 // describes the transfer is left out, since Lambda transfers anew.
-func joined(header http.Header) map[string]string {
-	lines := make(map[string]string, len(header))
-	for name, values := range header {
-		if transfer(name) || len(values) == 0 {
+func (a *answer) joined() map[string]string {
+	lines := make(map[string]string, len(a.frozen))
+	for name, values := range a.frozen {
+		meant := a.compressed && name == "Content-Encoding"
+		if transfer(name) && !meant || len(values) == 0 {
 			continue
 		}
 		lines[name] = strings.Join(clean(values), ", ")

@@ -137,3 +137,26 @@ func TestEveryWriteLeaves(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCompressed shows that a handler which compresses by itself is told apart
+// from one that passes somebody's headers on.
+func TestCompressed(t *testing.T) {
+	for _, compressed := range []bool{false, true} {
+		l := &Lambda{Log: slog.New(slog.DiscardHandler), Compressed: compressed, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "br")
+			w.Header().Set("Content-Length", "3")
+			_, _ = io.WriteString(w, "abc")
+		})}
+		got, err := l.Invoke(t.Context(), newEvent("GET", "/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(got.Body); err != nil {
+			t.Error(err)
+		}
+		_, coded := got.Headers["Content-Encoding"]
+		if _, length := got.Headers["Content-Length"]; coded != compressed || length {
+			t.Errorf("compressed %v: headers %v", compressed, got.Headers)
+		}
+	}
+}

@@ -38,6 +38,11 @@ const (
 type Lambda struct {
 	Handler http.Handler
 	Log     *slog.Logger
+
+	// Compressed lets answers say their Content-Encoding: the handler compresses
+	// whole files by itself. A gateway's answers never are, since what comes from
+	// a provider must not name a coding that has been undone.
+	Compressed bool
 }
 
 // Start serves invocations until the environment ends. It does not return.
@@ -57,6 +62,7 @@ func (l *Lambda) Invoke(ctx context.Context, event *events.LambdaFunctionURLRequ
 	after := &backlog{deadline: end.Add(-parting)}
 	ctx, cancel := context.WithDeadline(context.WithValue(ctx, invocationKey{}, after), end.Add(-lastWords))
 	a := newAnswer(event.RequestContext.HTTP.Method == http.MethodHead)
+	a.compressed = l.Compressed
 	body := &body{PipeReader: a.reader, handled: make(chan struct{}), cancel: cancel, after: after, guard: l.guard}
 	go func() {
 		defer close(body.handled)

@@ -28,6 +28,7 @@ type Config struct {
 	Exchange      *exchange.Exchange
 	Configuration exchange.Configuration
 	Admin         http.Handler // of everything under /admin/
+	Console       http.Handler // of everything under /console/; nil: there is none here
 	Origins       []string     // that may call from a browser; "*": all
 	OriginSecret  string       // what every request must carry, put there by CloudFront; "": none must
 	Now           func() time.Time
@@ -43,7 +44,7 @@ type api struct {
 // New returns the data plane's handler.
 func New(c Config) http.Handler {
 	a := &api{Config: c, started: c.Now(), endpoints: endpoints()}
-	return a.identify(a.recover(a.proven(cors(c.Origins, http.HandlerFunc(a.route)))))
+	return a.identify(a.recover(a.proven(a.console(cors(c.Origins, http.HandlerFunc(a.route))))))
 }
 
 // identify gives every request an id.
