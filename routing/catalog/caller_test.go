@@ -97,13 +97,13 @@ func TestCallerInItsPlace(t *testing.T) {
 organizations: [{id: acme, budget: {usd: 500, period: monthly}, limits: {rpm: 9}}]
 teams: [{id: core, organization: acme, limits: {tpm: 8}}]
 keys:
-  - {id: full, key_sha256: `+sum('1')+`, user: ann, team: core, budget: {usd: 1, period: daily, strict: true}, limits: {rpm: 7}, enabled: false, expires: 2027-01-31}
+  - {id: full, key_sha256: `+sum('1')+`, user: ann, team: core, budget: {usd: 1, period: daily, strict: true}, limits: {rpm: 7, strict: true}, enabled: false, expires: 2027-01-31}
   - {id: bare, key_sha256: `+sum('2')+`}
   - {id: "a|b", key_sha256: `+sum('3')+`, organization: acme, user: bob, expires: "2027-01-31T12:00:00+02:00"}
 `)
 	full := c.Caller("full")
 	want := []catalog.Allowance{
-		{Level: catalog.FromKey, ID: "full", Limits: catalog.Limits{RPM: 7}, Budget: &catalog.Budget{USD: 1, Period: "daily", Strict: true}},
+		{Level: catalog.FromKey, ID: "full", Limits: catalog.Limits{RPM: 7, Strict: true}, Budget: &catalog.Budget{USD: 1, Period: "daily", Strict: true}},
 		{Level: catalog.FromTeam, ID: "core", Limits: catalog.Limits{TPM: 8}},
 		{Level: catalog.FromOrganization, ID: "acme", Limits: catalog.Limits{RPM: 9}, Budget: &catalog.Budget{USD: 500, Period: "monthly"}},
 	}

@@ -140,7 +140,8 @@ func (c *Caller) Expired(now time.Time) bool { return !c.Expires.IsZero() && !no
 // Guard is a compiled guardrail. Exactly one of Input and Output is set.
 type Guard struct {
 	Name          string
-	Match         *regexp.Regexp
+	Match         *regexp.Regexp // nil: the rule bounds the size
+	MaxBytes      int            // of all text together, where Match is nil
 	Input, Output bool
 	Action        string // block, redact, log
 }

@@ -229,10 +229,11 @@ func (c *Catalog) chain(names []string) []*Pool {
 func (c *Catalog) addGuards(doc *Document) {
 	for _, g := range doc.Guardrails {
 		on := or(g.On, OnInput)
-		c.guards = append(c.guards, Guard{
-			Name: g.Name, Match: regexp.MustCompile(g.Match), Action: g.Action,
-			Input: on == OnInput, Output: on == OnOutput,
-		})
+		guard := Guard{Name: g.Name, MaxBytes: g.MaxBytes, Action: g.Action, Input: on == OnInput, Output: on == OnOutput}
+		if g.Match != "" {
+			guard.Match = regexp.MustCompile(g.Match)
+		}
+		c.guards = append(c.guards, guard)
 	}
 }
 

@@ -104,9 +104,10 @@ type Capabilities struct {
 
 // Limits are per minute, except concurrency; 0 is none.
 type Limits struct {
-	Concurrency int `json:"concurrency,omitzero"`
-	RPM         int `json:"rpm,omitzero"`
-	TPM         int `json:"tpm,omitzero"`
+	Concurrency int  `json:"concurrency,omitzero"` // of deployments
+	RPM         int  `json:"rpm,omitzero"`
+	TPM         int  `json:"tpm,omitzero"`
+	Strict      bool `json:"strict,omitzero"` // of callers: reserved before the call, never overshot
 }
 
 // Price is in USD per million tokens.
@@ -222,10 +223,12 @@ type Budget struct {
 	Strict bool    `json:"strict,omitzero"`
 }
 
-// Guardrail is one rule over text that goes in or comes out.
+// Guardrail is one rule over text that goes in or comes out. Exactly one of
+// Match and MaxBytes is set.
 type Guardrail struct {
-	Name   string `json:"name"`
-	Match  string `json:"match"`       // RE2
-	On     string `json:"on,omitzero"` // input, output
-	Action string `json:"action"`      // block, redact, log
+	Name     string `json:"name"`
+	Match    string `json:"match,omitzero"`     // RE2
+	MaxBytes int    `json:"max_bytes,omitzero"` // of all text together; 0: no bound
+	On       string `json:"on,omitzero"`        // input, output
+	Action   string `json:"action"`             // block, redact (of a match only), log
 }

@@ -175,6 +175,12 @@ func TestValidateSessionAndGuardrails(t *testing.T) {
 			`guardrails[0].match: not a regular expression (RE2): invalid named capture near "(?<=a)b"`}},
 		{"pattern of everything", guard(catalog.Guardrail{Name: "x", Match: "a*", Action: "log"}), []string{"warning: guardrails[0].match: matches empty text, and so everything"}},
 		{"long pattern", guard(catalog.Guardrail{Name: "x", Match: strings.Repeat("a", 4097), Action: "log"}), []string{"guardrails[0].match: longer than 4096 bytes"}},
+		{"size", guard(catalog.Guardrail{Name: "x", MaxBytes: 9, Action: "block"}), nil},
+		{"size and pattern", guard(catalog.Guardrail{Name: "x", Match: "y", MaxBytes: 9, Action: "block"}), []string{
+			"guardrails[0].max_bytes: give match or max_bytes, not both; two rules can have one each"}},
+		{"negative size", guard(catalog.Guardrail{Name: "x", MaxBytes: -1, Action: "block"}), []string{"guardrails[0].max_bytes: must not be negative"}},
+		{"redacted size", guard(catalog.Guardrail{Name: "x", MaxBytes: 9, Action: "redact"}), []string{
+			"guardrails[0].action: what is too long can be blocked or logged, not redacted"}},
 		{"guardrail twice", func(d *catalog.Document) { d.Guardrails = append(d.Guardrails, d.Guardrails[0]) }, []string{
 			`guardrails[1].name: "aws keys" is taken by guardrails[0]; names are unique`}},
 		{"too many", func(d *catalog.Document) {

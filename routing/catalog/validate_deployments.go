@@ -24,6 +24,9 @@ func (v *validator) deployments() {
 			v.number(path+".weight", *d.Weight)
 		}
 		v.limits(path+".limits", d.Limits)
+		if d.Limits.Strict {
+			v.errorf(path+".limits.strict", "only the limits of keys, teams and organizations can be strict")
+		}
 		v.count(path+".capabilities.context", d.Capabilities.Context)
 		v.timers(path, d)
 		v.price(path+".price", d.Price)

@@ -34,7 +34,21 @@ func (v *validator) guardrails() {
 		}
 		v.oneOf(path+".on", g.On, "", OnInput, OnOutput)
 		v.oneOf(path+".action", g.Action, required, Block, Redact, LogMatch)
+		v.condition(path, &g)
+	}
+}
+
+// condition checks that a rule says in exactly one way which text it is about.
+func (v *validator) condition(path string, g *Guardrail) {
+	switch {
+	case g.MaxBytes == 0:
 		v.pattern(path+".match", g.Match)
+	case g.MaxBytes < 0:
+		v.errorf(path+".max_bytes", "must not be negative")
+	case g.Match != "":
+		v.errorf(path+".max_bytes", "give match or max_bytes, not both; two rules can have one each")
+	case g.Action == Redact:
+		v.errorf(path+".action", "what is too long can be blocked or logged, not redacted")
 	}
 }
 

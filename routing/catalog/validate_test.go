@@ -193,6 +193,8 @@ func TestValidateDeployments(t *testing.T) {
 		}), []string{
 			"deployments[0].limits.concurrency: must not be negative; 0 is no limit", "deployments[0].limits.rpm: must not be negative; 0 is no limit",
 			"deployments[0].limits.tpm: must not be negative; 0 is no limit", "deployments[0].capabilities.context: must not be negative; 0 is no limit"}},
+		{"strict", deployment(func(d *catalog.Deployment) { d.Limits = catalog.Limits{RPM: 1, Strict: true} }), []string{
+			"deployments[0].limits.strict: only the limits of keys, teams and organizations can be strict"}},
 		{"timers", deployment(func(d *catalog.Deployment) { d.Timeout, d.TimeoutJSON, d.IdleTimeout, d.CacheTTL = -1, -1, -1, -1 }), []string{
 			"deployments[0].timeout: a duration must not be negative", "deployments[0].timeout_json: a duration must not be negative",
 			"deployments[0].idle_timeout: a duration must not be negative", "deployments[0].cache_ttl: a duration must not be negative"}},

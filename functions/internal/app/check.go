@@ -7,7 +7,7 @@ import (
 )
 
 // Check returns what is wrong with a document beyond its own text: what it
-// needs of this process's environment, and what is accepted without effect yet.
+// needs of this process's environment, and what is accepted without effect.
 func Check(doc *catalog.Document, environ []string) []catalog.Problem {
 	s := secrets{lookup: lookup(environ), local: newLocalSecrets(doc), vault: unasked{}}
 	_, problems := Compile(doc, "", environ, s)
@@ -38,27 +38,25 @@ func missing(doc *catalog.Document, s secrets) []catalog.Problem {
 	return found
 }
 
-// idle warns about what the document may say and nothing acts on yet.
+// idle warns about what the document may say and nothing acts on.
 func idle(doc *catalog.Document) []catalog.Problem {
 	var found []catalog.Problem
-	warn := func(set bool, path string, args ...any) {
-		if set {
-			found = append(found, catalog.Problem{Path: fmt.Sprintf(path, args...), Message: "is accepted but not enforced yet", Warning: true})
+	warn := func(l catalog.Limits, path string, i int) {
+		if l.Concurrency > 0 {
+			found = append(found, catalog.Problem{Path: fmt.Sprintf(path, i), Message: "has no effect: only deployments bound how much runs at once", Warning: true})
 		}
 	}
-	none := catalog.Limits{}
 	for i, k := range doc.Keys {
-		warn(k.Limits != none, "keys[%d].limits", i)
-		warn(k.Budget != nil, "keys[%d].budget", i)
+		warn(k.Limits, "keys[%d].limits.concurrency", i)
 	}
 	for i, t := range doc.Teams {
-		warn(t.Limits != none, "teams[%d].limits", i)
-		warn(t.Budget != nil, "teams[%d].budget", i)
+		warn(t.Limits, "teams[%d].limits.concurrency", i)
 	}
 	for i, o := range doc.Organizations {
-		warn(o.Limits != none, "organizations[%d].limits", i)
-		warn(o.Budget != nil, "organizations[%d].budget", i)
+		warn(o.Limits, "organizations[%d].limits.concurrency", i)
 	}
-	warn(len(doc.Guardrails) > 0, "guardrails")
+	if len(doc.Guardrails) > 0 {
+		found = append(found, catalog.Problem{Path: "guardrails", Message: "is accepted but not enforced yet", Warning: true})
+	}
 	return found
 }

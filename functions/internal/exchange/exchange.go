@@ -108,6 +108,7 @@ type exchange struct {
 	places    []*catalog.Target // whose concurrency this exchange counts in
 	repaired  *wire.Facts       // of the body whose signatures were refused; nil: not repaired
 	following stream            // the answer that is relayed
+	allowed   allowances        // limits and budgets of the caller
 	caches    bool              // the response cache is asked and told
 	cached    store.Handle      // of the answer that it has for this request
 	found     *kept             // that answer; nil: none

@@ -67,9 +67,11 @@ func (e *exchange) chains(source *catalog.Pool) []*catalog.Pool {
 
 // health is what the store says of deployments: who rests, and who is in use.
 type health struct {
-	pools []cooldown.Pool
-	load  *load
-	now   time.Time
+	pools  []cooldown.Pool
+	load   *load
+	now    time.Time
+	known  *catalog.Catalog
+	strict bool // a strict budget is in force
 }
 
 // decode reads a cooldown record. One that is not there, or that cannot be read,
@@ -95,6 +97,9 @@ func (h health) Of(deployment string) routing.Condition {
 		}
 	}
 	h.load.fill(&c, deployment, h.now)
+	if h.strict && !priced(h.known, deployment) {
+		c.Refused = routing.Budget
+	}
 	return c
 }
 

@@ -42,7 +42,8 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 }
 
 // lookups are the records beside the preference that the one read brings: the
-// configuration's revision, cooldowns, rests of keys, and use.
+// configuration's revision, the caller's limits, cooldowns, rests of keys, and
+// use.
 func (e *exchange) lookups() []store.Key {
 	keys := e.Configuration.Keys()
 	if token := e.returned(); token != "" {
@@ -54,7 +55,9 @@ func (e *exchange) lookups() []store.Key {
 			keys = append(keys, key)
 		}
 	}
+	keys = append(keys, e.allowanceKeys()...)
 	e.pooled = e.models()
+	e.pooled = e.pooled[:min(len(e.pooled), max(1, store.MaxReadKeys-1-maxRings-len(keys)))]
 	keys = append(keys, cooldownKeys(e.pooled)...)
 	e.ringed = e.rings()
 	e.ringed = e.ringed[:min(len(e.ringed), maxRings)]
@@ -78,7 +81,8 @@ func (e *exchange) take(read []store.Handle) {
 	if e.caches {
 		e.cached, read = read[0], read[1:]
 	}
-	e.health = health{load: &e.load, now: e.Now()}
+	read = e.takeAllowances(read)
+	e.health = health{load: &e.load, now: e.Now(), known: e.in.Snapshot.Catalog, strict: e.strictMoney()}
 	for range e.pooled {
 		if pool := decode(read[0]); !pool.Empty() {
 			e.health.pools = append(e.health.pools, pool)

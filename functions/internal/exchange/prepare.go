@@ -50,6 +50,9 @@ const maxRevisions = 3
 // decide plans the route and claims the session's preference where it has none.
 func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	e.describe()
+	if p := e.allow(ctx); p != nil {
+		return p
+	}
 	if e.recall() {
 		return nil
 	}

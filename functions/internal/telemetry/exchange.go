@@ -41,6 +41,7 @@ type Exchange struct {
 	UpstreamModel string
 	Status        int
 	ErrorCode     string
+	Limit         string        // of the caller, that refused: its level and what it counts
 	FirstByte     time.Duration // from Start to the first upstream output
 	Attempts      Attempts
 	Usage         *wire.Usage
@@ -115,6 +116,7 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	text("revision", e.Revision)
 	attrs = append(attrs, slog.Int("status", e.Status))
 	text("error_code", e.ErrorCode)
+	text("limit", e.Limit)
 	text("cache", e.Cache)
 	if e.Cancelled {
 		attrs = append(attrs, slog.Bool("cancelled", true))
