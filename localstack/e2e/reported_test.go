@@ -97,17 +97,17 @@ func TestHalfClosed(t *testing.T) {
 	}
 }
 
-// TestCheckWarns: what the environment lacks, and what has no effect yet, is
+// TestCheckWarns: what the environment lacks, and what has no effect, is
 // said once.
 func TestCheckWarns(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	write(t, folder, "holdfast.yaml", `connections: [{id: one, provider: openai, auth: {key: "env:TYPO_KEY"}}]
 deployments: [{id: d, model: m, connection: one, protocol: chat}]
-keys: [{id: me, key: literal-secret, limits: {rpm: 3}}]
+keys: [{id: me, key: literal-secret, limits: {rpm: 3, concurrency: 2}}]
 `)
 	out, code := command(t, folder, nil, "-check")
-	for _, want := range []string{"connections[0].auth.key", "TYPO_KEY", "keys[0].limits", "keys[0].key"} {
+	for _, want := range []string{"connections[0].auth.key", "TYPO_KEY", "keys[0].limits.concurrency", "keys[0].key"} {
 		if strings.Count(out, want) != 1 {
 			t.Errorf("%d times %q in\n%s", strings.Count(out, want), want, out)
 		}
