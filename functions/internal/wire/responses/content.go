@@ -1,0 +1,101 @@
+package responses
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/jsonedit"
+)
+
+// part is one part of a message's content or of a tool's output.
+type part struct {
+	Type     string         `json:"type"`
+	Text     string         `json:"text"`
+	Refusal  string         `json:"refusal"`
+	ImageURL jsontext.Value `json:"image_url"`
+	Detail   string         `json:"detail"`
+	FileID   string         `json:"file_id"`
+	FileURL  string         `json:"file_url"`
+	FileData string         `json:"file_data"`
+	Filename string         `json:"filename"`
+	Audio    struct {
+		Data   string `json:"data"`
+		Format string `json:"format"`
+	} `json:"input_audio"`
+}
+
+// content reads a string or a list of parts.
+func (in *intake) content(name string, value jsontext.Value) ([]wire.Part, *wire.Problem) {
+	switch value.Kind() {
+	case 0, 'n':
+		return nil, nil
+	case '"':
+		return []wire.Part{{Kind: wire.Text, Text: jsonedit.Read(value).Text()}}, nil
+	}
+	var parts []part
+	if err := json.Unmarshal(value, &parts); err != nil {
+		return nil, malformed(in.where+"."+name, err)
+	}
+	out := make([]wire.Part, 0, len(parts))
+	for i := range parts {
+		p, problem := in.part(&parts[i])
+		if problem != nil {
+			return nil, problem
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func (in *intake) part(p *part) (wire.Part, *wire.Problem) {
+	switch p.Type {
+	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
+		return wire.Part{Kind: wire.Text, Text: p.Text}, nil
+	case "refusal":
+		return wire.Part{Kind: wire.Refusal, Text: p.Refusal}, nil
+	case "input_image":
+		return wire.Part{Kind: wire.Image, Media: p.image()}, nil
+	case "input_file":
+		return wire.Part{Kind: wire.Document, Media: p.file()}, nil
+	case "input_audio":
+		return wire.Part{Kind: wire.Audio, Media: &wire.Media{Type: "audio/" + p.Audio.Format, Data: p.Audio.Data}}, nil
+	}
+	return wire.Part{}, in.refuse("content of a kind that they do not know: " + wire.Clean(p.Type, 64) + ". Leave it out")
+}
+
+func (p *part) image() *wire.Media {
+	m := &wire.Media{FileID: p.FileID, Detail: p.Detail}
+	url := jsonedit.Read(p.ImageURL)
+	if url.Kind() == '{' { // as in Chat: imitators take both
+		url = url.Get("url")
+	}
+	locate(m, url.Text())
+	return m
+}
+
+func (p *part) file() *wire.Media {
+	m := &wire.Media{FileID: p.FileID, Name: p.Filename}
+	switch {
+	case strings.HasPrefix(p.FileData, "data:"):
+		locate(m, p.FileData)
+	case p.FileData != "": // without its type: what the API itself takes it for
+		m.Type, m.Data = "application/pdf", p.FileData
+	default:
+		locate(m, p.FileURL)
+	}
+	return m
+}
+
+// locate puts a URL into media, one that holds its data as data.
+func locate(m *wire.Media, url string) {
+	kind, data, inline := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	if !inline || !strings.HasPrefix(url, "data:") {
+		m.URL = url
+		return
+	}
+	kind, _, _ = strings.Cut(kind, ";") // parameters
+	m.Type, m.Data = strings.ToLower(kind), data
+}
