@@ -50,7 +50,7 @@ const minOutputTokens = 16
 func WriteDialog(d *wire.Dialog) (body []byte, dropped []string, _ *wire.Problem) {
 	out := composed{
 		Model: d.Model, Parallel: d.Parallel, Temperature: d.Temperature, TopP: d.TopP,
-		Metadata: jsontext.Value(d.Metadata), CacheKey: d.CacheKey, User: d.User, Tier: d.Tier, Stream: d.Stream,
+		Metadata: jsontext.Value(d.Metadata), CacheKey: d.CacheKey, User: user(d.User), Tier: tier(d.Tier), Stream: d.Stream,
 		Input: make([]inputItem, 0, len(d.Messages)),
 	}
 	if d.MaxTokens > 0 {
@@ -74,15 +74,41 @@ func unsaid(d *wire.Dialog) (names []string) {
 		name string
 		lost bool
 	}{
-		{"stop", len(d.Stop) > 0}, {"seed", d.Seed != nil}, {"top_k", d.TopK != nil},
+		{d.Named("stop", "stop", "stop_sequences"), len(d.Stop) > 0}, {"seed", d.Seed != nil}, {"top_k", d.TopK != nil},
 		{"presence_penalty", d.PresencePenalty != nil}, {"frequency_penalty", d.FrequencyPenalty != nil},
-		{"cache_control", marked(d)},
+		{d.Named("user", "user", "metadata.user_id"), len(d.User) > maxUser},
+		{"cache_control", marked(d)}, {"messages.name", named(d)},
 	} {
 		if m.lost {
-			names = append(names, m.name)
+			names = wire.Note(names, m.name)
 		}
 	}
 	return names
+}
+
+// maxUser is how long the name of an end user may be, in bytes. Longer ones are
+// records of device and session, which are nobody else's business.
+const maxUser = 64
+
+// user is the end user's name, "" where it is none.
+func user(name string) string {
+	if len(name) > maxUser {
+		return ""
+	}
+	return name
+}
+
+// tier is the service tier by this protocol's word for it.
+func tier(name string) string {
+	if name == "standard_only" {
+		return "default"
+	}
+	return name
+}
+
+// named reports whether a message says who of several speaks.
+func named(d *wire.Dialog) bool {
+	return slices.ContainsFunc(d.Messages, func(m wire.Message) bool { return m.Name != "" })
 }
 
 // marked reports whether the client has placed cache markers.
@@ -162,7 +188,7 @@ func reasoning(d *wire.Dialog) *thinking {
 		effort = effortOf(d.ThinkingBudget)
 	}
 	summary := d.Summary
-	if summary == "" && d.ThinkingBudget > 0 {
+	if summary == "" && !d.ThinkingOff && (d.ThinkingBudget > 0 || d.ThinkingAuto) {
 		summary = "auto"
 	}
 	if effort == "" && summary == "" {
@@ -174,9 +200,9 @@ func reasoning(d *wire.Dialog) *thinking {
 // effortOf is the word for a budget of thinking, in tokens.
 func effortOf(budget int64) string {
 	switch {
-	case budget < 4096:
+	case budget <= 4096:
 		return "low"
-	case budget < 16384:
+	case budget <= 12288:
 		return "medium"
 	}
 	return "high"

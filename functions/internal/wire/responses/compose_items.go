@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/functions/internal/wire"
@@ -84,22 +85,36 @@ func resultItem(p *wire.Part) inputItem {
 	if p.Custom {
 		it.Type = "custom_tool_call_output"
 	}
-	if p.IsError {
-		it.Status = "incomplete"
-	}
-	if len(p.Result) == 1 && p.Result[0].Kind == wire.Text {
-		it.Output = p.Result[0].Text
-		return it
-	}
-	parts := make([]contentPart, 0, len(p.Result))
+	var parts []contentPart
 	for i := range p.Result {
 		parts = append(parts, writePart(&p.Result[i], false))
 	}
-	it.Output = parts
-	if len(parts) == 0 {
+	if p.IsError {
+		it.Status, parts = "incomplete", failed(parts)
+	}
+	switch {
+	case len(parts) == 0:
 		it.Output = ""
+	case len(parts) == 1 && parts[0].Text != nil:
+		it.Output = *parts[0].Text
+	default:
+		it.Output = parts
 	}
 	return it
+}
+
+// failed says in words that a result is an error: the model does not see its
+// status.
+func failed(parts []contentPart) []contentPart {
+	mark := "Error: "
+	if len(parts) == 0 || parts[0].Text == nil {
+		return slices.Insert(parts, 0, contentPart{Type: "input_text", Text: &mark})
+	}
+	if !strings.HasPrefix(strings.ToLower(*parts[0].Text), "error") {
+		mark += *parts[0].Text
+		parts[0].Text = &mark
+	}
+	return parts
 }
 
 func reasoningItem(p *wire.Part) inputItem {

@@ -33,11 +33,18 @@ func (in *intake) content(name string, value jsontext.Value) ([]wire.Part, *wire
 	case 0, 'n':
 		return nil, nil
 	case '"':
-		return []wire.Part{{Kind: wire.Text, Text: jsonedit.Read(value).Text()}}, nil
+		text := jsonedit.Read(value).Text()
+		if text == "" {
+			return nil, nil
+		}
+		return []wire.Part{{Kind: wire.Text, Text: text}}, nil
 	}
 	var parts []part
 	if err := json.Unmarshal(value, &parts); err != nil {
 		return nil, malformed(in.where+"."+name, err)
+	}
+	if in.parts += len(parts); in.parts > wire.MaxDialogParts {
+		return nil, in.tooMany(in.where)
 	}
 	out := make([]wire.Part, 0, len(parts))
 	for i := range parts {
@@ -45,7 +52,9 @@ func (in *intake) content(name string, value jsontext.Value) ([]wire.Part, *wire
 		if problem != nil {
 			return nil, problem
 		}
-		out = append(out, p)
+		if p.Kind != wire.Text || p.Text != "" {
+			out = append(out, p)
+		}
 	}
 	return out, nil
 }

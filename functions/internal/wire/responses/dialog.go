@@ -74,7 +74,7 @@ func ReadDialogAfter(f *wire.Facts, history []byte) (*wire.Dialog, *wire.Problem
 		return nil, p
 	}
 	d := &wire.Dialog{
-		Model: f.Model, Stream: f.Stream, Parallel: r.Parallel,
+		Client: wire.Responses, Model: f.Model, Stream: f.Stream, Parallel: r.Parallel,
 		MaxTokens: f.MaxTokens, Temperature: r.Temperature, TopP: r.TopP,
 		Effort: r.Reasoning.Effort, Summary: r.Reasoning.Summary, Verbosity: r.Text.Verbosity,
 		User: r.User, CacheKey: r.CacheKey, Tier: r.Tier,
@@ -131,16 +131,18 @@ func (r *request) bound(f *wire.Facts) *wire.Problem {
 // answers for (store, the parent, the stream's form) is not lost.
 func (r *request) drop(d *wire.Dialog) {
 	if r.Truncation == "auto" {
-		d.Dropped = append(d.Dropped, "truncation")
+		d.Dropped = wire.Note(d.Dropped, "truncation")
 	}
 	var rest []string
 	for name, value := range r.Rest {
 		if !served(name) && jsonedit.Read(value).Filled() && string(value) != "0" {
-			rest = append(rest, wire.Clean(name, 64))
+			rest = append(rest, name)
 		}
 	}
 	slices.Sort(rest)
-	d.Dropped = append(d.Dropped, rest...)
+	for _, name := range rest {
+		d.Dropped = wire.Note(d.Dropped, name)
+	}
 }
 
 func served(name string) bool {

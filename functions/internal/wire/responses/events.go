@@ -2,7 +2,6 @@ package responses
 
 import (
 	"strconv"
-	"time"
 
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/jsonedit"
@@ -236,36 +235,4 @@ func (v *Events) in(kind string, p *piece) []byte {
 func (v *Events) send(dst []byte, kind string, data []byte) []byte {
 	v.buffer = data
 	return sse.AppendEvent(dst, kind, data)
-}
-
-// compose builds a whole answer and its items.
-func compose(r wire.Reply, e *Echo) (body, items []byte) {
-	o := newOutput(e, r.ID)
-	for i := range r.Parts {
-		p := &r.Parts[i]
-		pc, _ := o.begin(p)
-		pc.text, pc.done = []byte(text(p)), true
-	}
-	status, incomplete := o.ending(r.Stop)
-	for _, it := range o.items {
-		it.done, it.status = true, "completed"
-	}
-	if n := len(o.items); n > 0 {
-		o.items[n-1].status = status
-	}
-	usage := []byte("null")
-	if r.HasUsage {
-		usage = appendUsage(nil, r.Usage)
-	}
-	items = o.array()
-	by := wire.Stamp{ID: r.ID, Model: r.Model, At: time.Unix(r.Created, 0)}
-	return e.snapshot(nil, by, status, "null", incomplete, items, usage), items
-}
-
-// text is what a part says.
-func text(p *wire.Part) string {
-	if p.Kind == wire.ToolCall {
-		return p.Arguments
-	}
-	return p.Text
 }

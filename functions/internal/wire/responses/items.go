@@ -34,6 +34,7 @@ type item struct {
 type intake struct {
 	dialog *wire.Dialog
 	where  string // of the item at hand, for refusals
+	parts  int    // so far
 }
 
 // read takes in a string, which is the user's, or a list of items.
@@ -48,6 +49,9 @@ func (in *intake) read(name string, value jsontext.Value) *wire.Problem {
 	var items []item
 	if err := json.Unmarshal(value, &items); err != nil {
 		return malformed(name, err)
+	}
+	if in.parts += len(items); in.parts > wire.MaxDialogMessages {
+		return in.tooMany(name)
 	}
 	for i := range items {
 		in.where = name + "." + strconv.Itoa(i)
@@ -83,6 +87,10 @@ func (in *intake) item(it *item) *wire.Problem {
 		return in.refuse("an item of a kind that they do not know: " + wire.Clean(it.Type, 64) + ". Leave it out")
 	}
 	return nil
+}
+
+func (in *intake) tooMany(where string) *wire.Problem {
+	return wire.Refuse(wire.InvalidRequest).About(where).Saying("The conversation has more items than this gateway translates. Shorten it.")
 }
 
 func (in *intake) refuse(what string) *wire.Problem {
@@ -157,12 +165,5 @@ func join(parts []part) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// lose notes something once.
-func (in *intake) lose(name string) {
-	for _, noted := range in.dialog.Dropped {
-		if noted == name {
-			return
-		}
-	}
-	in.dialog.Dropped = append(in.dialog.Dropped, name)
-}
+// lose notes what the target will not see.
+func (in *intake) lose(name string) { in.dialog.Dropped = wire.Note(in.dialog.Dropped, name) }

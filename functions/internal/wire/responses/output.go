@@ -3,6 +3,7 @@ package responses
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/jsonedit"
@@ -205,16 +206,35 @@ func (o *output) refused() bool {
 	return false
 }
 
-// WriteReply writes an answer of this protocol. The ids of its items come from
-// the answer's own.
-func WriteReply(r wire.Reply, e *Echo) []byte {
-	body, _ := compose(r, e)
-	return body
+// WriteReply writes an answer of this protocol, and its output alone: a JSON
+// array of the items as the client sees them. Their ids come from the answer's.
+func WriteReply(r wire.Reply, e *Echo) (body, items []byte) {
+	o := newOutput(e, r.ID)
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		pc, _ := o.begin(p)
+		pc.text, pc.done = []byte(text(p)), true
+	}
+	status, incomplete := o.ending(r.Stop)
+	for _, it := range o.items {
+		it.done, it.status = true, "completed"
+	}
+	if n := len(o.items); n > 0 {
+		o.items[n-1].status = status
+	}
+	usage := []byte("null")
+	if r.HasUsage {
+		usage = appendUsage(nil, r.Usage)
+	}
+	items = o.array()
+	by := wire.Stamp{ID: r.ID, Model: r.Model, At: time.Unix(r.Created, 0)}
+	return e.snapshot(nil, by, status, "null", incomplete, items, usage), items
 }
 
-// Items is the output of WriteReply: a JSON array of the items as the client sees
-// them.
-func Items(r wire.Reply, e *Echo) []byte {
-	_, items := compose(r, e)
-	return items
+// text is what a part says.
+func text(p *wire.Part) string {
+	if p.Kind == wire.ToolCall {
+		return p.Arguments
+	}
+	return p.Text
 }

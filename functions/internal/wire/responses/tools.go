@@ -67,7 +67,10 @@ func (r *request) offer(d *wire.Dialog) *wire.Problem {
 	functions(r.Tools, "", func(namespace string, t *tool) {
 		d.Tools = append(d.Tools, wire.Tool{Name: flatName(namespace, t.Name), Description: t.Description,
 			Schema: given(t.Parameters), Strict: t.Strict, Custom: t.Type == "custom", Grammar: given(t.Format)})
-	}, func(kind string) { in.lose("tools." + wire.Clean(kind, 64)) })
+	}, func(kind string) { in.lose("tools." + kind) })
+	if len(d.Tools) > wire.MaxDialogTools {
+		return wire.Refuse(wire.InvalidRequest).About("tools").Saying("The request offers more tools than this gateway translates. Offer fewer.")
+	}
 	if p := r.choose(d); p != nil {
 		return p
 	}
