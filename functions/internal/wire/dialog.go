@@ -12,6 +12,7 @@ import "encoding/json"
 type Dialog struct {
 	Client   Protocol // that the client speaks; set by ReadDialog
 	Model    string   // as the upstream is to see it
+	Provider string   // of the deployment, as the catalog names its preset; "" where not known
 	Stream   bool
 	Messages []Message // in the client's order, system and developer ones in place
 	Tools    []Tool

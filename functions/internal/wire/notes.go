@@ -43,3 +43,13 @@ func (d *Dialog) Named(chat, responses, messages string) string {
 	}
 	return chat
 }
+
+// Tool returns the tool of a name, and whether there is one.
+func (d *Dialog) Tool(name string) (Tool, bool) {
+	for _, tool := range d.Tools {
+		if tool.Name == name {
+			return tool, true
+		}
+	}
+	return Tool{}, false
+}
