@@ -158,8 +158,9 @@ func (w *writer) tool(tool wire.Tool) {
 	if tool.Strict != nil {
 		w.Name("strict").Bool(*tool.Strict)
 	}
-	if tool.Grammar != nil {
-		w.Name("format").Raw(tool.Grammar)
+	if kind, definition := tool.Syntax(); definition != "" {
+		w.Name("format").Object().Name("type").Text("grammar").Name("grammar").Object().
+			Name("definition").Text(definition).Name("syntax").Text(kind).End().End()
 	}
 	w.cached(tool.Cache)
 	w.End().End()
