@@ -33,8 +33,42 @@ type preference struct {
 	Switch     string   `json:"switch,omitzero"`   // random, of the claim or move that chose this target; renewals keep it
 }
 
+// encodePreference writes what encode would, without reflection: every renewal
+// writes one.
 func encodePreference(t Target, endpoint, chosen string) []byte {
-	return encode(preference{t.Deployment, t.Model, t.Pool, t.Path, endpoint, chosen})
+	b := make([]byte, 0, 192)
+	b = appendText(append(b, `,"deployment":`...), t.Deployment)
+	b = appendMember(b, "model", t.Model)
+	b = appendMember(b, "pool", t.Pool)
+	if len(t.Path) > 0 {
+		b = append(b, `,"path":[`...)
+		for i, source := range t.Path {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendText(b, source)
+		}
+		b = append(b, ']')
+	}
+	b = appendMember(b, "endpoint", endpoint)
+	b = appendMember(b, "switch", chosen)
+	b[0] = '{'
+	return append(b, '}')
+}
+
+// appendMember appends a member of an object behind a comma; none for "".
+func appendMember(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(append(append(b, ",\""...), name...), "\":"...)
+	return appendText(b, value)
+}
+
+// appendText appends a string's JSON form. What is not UTF-8 is made so.
+func appendText(b []byte, text string) []byte {
+	b, _ = jsontext.AppendQuote(b, text)
+	return b
 }
 
 // decodePreference returns the target of a live record's value. One that cannot

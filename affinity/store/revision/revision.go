@@ -13,12 +13,14 @@
 package revision
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -63,8 +65,39 @@ func Name(read store.Handle) string {
 	if !live {
 		return ""
 	}
+	return nameIn(record.Value)
+}
+
+// Names reads names as Name does, and remembers the last one: nearly every read
+// brings the record that the one before has brought. The zero Names is ready,
+// and safe for use by many goroutines.
+type Names struct {
+	last atomic.Pointer[named]
+}
+
+// named is a record's value with the name in it.
+type named struct {
+	value []byte
+	name  string
+}
+
+// Of is Name.
+func (n *Names) Of(read store.Handle) string {
+	record, live := read.Record()
+	if !live {
+		return ""
+	}
+	if last := n.last.Load(); last != nil && bytes.Equal(last.value, record.Value) {
+		return last.name
+	}
+	name := nameIn(record.Value)
+	n.last.Store(&named{bytes.Clone(record.Value), name})
+	return name
+}
+
+func nameIn(value []byte) string {
 	var h head
-	if json.Unmarshal(record.Value, &h) != nil {
+	if json.Unmarshal(value, &h) != nil {
 		return ""
 	}
 	return h.Revision

@@ -126,3 +126,35 @@ func TestDamage(t *testing.T) {
 		t.Errorf("a head that is not JSON names %q, %v", revision.Name(broken), err)
 	}
 }
+
+// TestNames: names that are remembered are those that Name reads, whichever
+// record was read before.
+func TestNames(t *testing.T) {
+	ctx, records := t.Context(), store.NewMemory(store.MemoryConfig{})
+	log := revision.Log{Store: records}
+	absent, err := log.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := log.Put(ctx, absent, []byte("one"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := log.Put(ctx, first, []byte("two"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names revision.Names
+	for _, h := range []store.Handle{absent, first, first, second, absent, second, first} {
+		if got, want := names.Of(h), revision.Name(h); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if revision.Name(first) == revision.Name(second) || revision.Name(first) == "" {
+		t.Error("the two revisions have no names of their own")
+	}
+	reading := testing.AllocsPerRun(100, func() { first.Record() })
+	if n := testing.AllocsPerRun(100, func() { names.Of(first) }); n > reading {
+		t.Errorf("a name that is remembered allocates %v times, reading its record %v", n, reading)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
+	"holdfast/affinity/store/revision"
 	"holdfast/functions/internal/exchange"
 	"holdfast/routing/catalog"
 )
@@ -22,6 +23,7 @@ import (
 // revision is stored; from then on the store does.
 type Configuration struct {
 	revisions revisions
+	names     revision.Names
 	secrets   secrets
 	environ   []string
 	log       *slog.Logger
@@ -85,7 +87,7 @@ func (c *Configuration) Follow(ctx context.Context, read []store.Handle) (*excha
 	if len(read) == 0 {
 		return now, nil
 	}
-	named := revisionOf(read[0])
+	named := c.names.Of(read[0])
 	if named == "" || now != nil && named == now.Catalog.Revision() {
 		return now, nil
 	}

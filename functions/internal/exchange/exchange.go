@@ -58,7 +58,7 @@ type Exchange struct {
 	Config
 	codecs map[string]*codec
 	turns  atomic.Uint64 // round-robin plans of this process
-	rooms  sync.Pool     // *[]byte, for events that wait to be sent together
+	rooms  sync.Pool     // *room
 }
 
 // New returns an Exchange.

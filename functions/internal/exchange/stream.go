@@ -38,20 +38,47 @@ type relay struct {
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
 	e.following = e.codec.follow(counting(e.serving.Target))
 	r := &relay{exchange: e, ctx: ctx, answer: answer, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.shaper()}
-	room, _ := e.rooms.Get().(*[]byte)
+	room, _ := e.rooms.Get().(*room)
 	if room == nil {
-		room = new([]byte)
+		room = newRoom()
 	}
-	r.held = (*room)[:0]
+	r.held = room.held[:0]
+	r.events.Use(room.read)
 	whole, t := r.follow()
-	*room = r.held
-	e.rooms.Put(room)
+	e.rooms.Put(room.left(r))
 	if !whole {
 		answer.Body.Close()
 		return t
 	}
 	e.later(func(context.Context) { drain(answer.Body) })
 	return t
+}
+
+// room is the memory that a relay works in, which the next one finds as it is.
+type room struct {
+	read []byte // of events as they come
+	held []byte // of events that wait to be sent together
+}
+
+// readAhead is how much of a stream is read at once where that much is there, in
+// bytes; maxRoom is what is kept of either buffer for the next stream.
+const (
+	readAhead = 32 << 10
+	maxRoom   = 256 << 10
+)
+
+func newRoom() *room { return &room{read: make([]byte, readAhead)} }
+
+// left takes back what a relay has made of its room.
+func (m *room) left(r *relay) *room {
+	m.held, m.read = r.held, r.events.Buffer()
+	if cap(m.held) > maxRoom {
+		m.held = nil
+	}
+	if len(m.read) > maxRoom {
+		m.read = make([]byte, readAhead)
+	}
+	return m
 }
 
 // follow reads to the answer's end and reports whether it came whole.

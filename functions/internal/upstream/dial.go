@@ -24,6 +24,7 @@ const (
 	hostConns   = 256 // idle ones kept for one host
 	idleConnAge = 90 * time.Second
 	maxHeader   = 256 << 10
+	readBuffer  = 32 << 10 // of a connection: events that arrive together are read together
 )
 
 // transport returns a round tripper that follows no proxy and decompresses
@@ -44,6 +45,7 @@ func transport(private, keep bool) *http.Transport {
 		DisableCompression:     true,
 		DisableKeepAlives:      !keep,
 		ForceAttemptHTTP2:      true,
+		ReadBufferSize:         readBuffer,
 	}
 }
 

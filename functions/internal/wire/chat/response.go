@@ -12,21 +12,43 @@ func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
 	if v.Kind() != '{' || !jsonedit.Valid(body) {
 		return wire.Answer{}, wire.ErrAnswer
 	}
-	a := wire.Answer{ID: v.Get("id").Head(wire.MaxName), Model: v.Get("model").Head(wire.MaxName)}
-	if fault := v.Get("error"); fault.Filled() {
+	var a wire.Answer
+	var choices, usage, fault jsonedit.Value
+	for each := v.Each(); each.Next(); {
+		switch {
+		case each.Is("id"):
+			a.ID = each.Value().Head(wire.MaxName)
+		case each.Is("model"):
+			a.Model = each.Value().Head(wire.MaxName)
+		case each.Is("choices"):
+			choices = each.Value()
+		case each.Is("usage"):
+			usage = each.Value()
+		case each.Is("error"):
+			fault = each.Value()
+		}
+	}
+	if fault.Filled() {
 		a.Status, a.Err = wire.Failed, wire.ErrorIn(0, fault)
 		return a, nil
 	}
-	choices := v.Get("choices")
 	if choices.Kind() != '[' {
 		return wire.Answer{}, wire.ErrAnswer
 	}
-	a.Status = wire.Completed
-	usage, fault := v.Get("usage"), jsonedit.Value{}
+	a.Status, fault = wire.Completed, jsonedit.Value{}
 	for each := choices.Each(); each.Next(); {
-		a.Status = max(a.Status, finished(each.Value().Get("finish_reason")))
-		usage = either(usage, each.Value().Get("usage"))
-		fault = either(fault, each.Value().Get("error"))
+		of := each.Enter()
+		for of.Next() {
+			switch {
+			case of.Is("finish_reason"):
+				a.Status = max(a.Status, finished(of.Value()))
+			case of.Is("usage"):
+				usage = either(usage, of.Value())
+			case of.Is("error"):
+				fault = either(fault, of.Value())
+			}
+		}
+		each.Leave(&of)
 	}
 	if a.Status == wire.Failed {
 		a.Err = wire.ErrorIn(0, fault)

@@ -75,6 +75,14 @@ func NewReader(from io.Reader, max int) *Reader {
 	return &Reader{from: from, max: max}
 }
 
+// Use gives the Reader a buffer to begin with, in place of one that it would
+// make. It is called before the first Next.
+func (r *Reader) Use(buffer []byte) { r.buf = buffer[:cap(buffer)] }
+
+// Buffer returns the buffer for another Reader to begin with. The Reader and its
+// events are done with then.
+func (r *Reader) Buffer() []byte { return r.buf }
+
 // Next returns the next event. It reads from the source only when the bytes it
 // has hold no whole event.
 func (r *Reader) Next() (*Event, error) {
