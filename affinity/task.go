@@ -28,6 +28,7 @@ type Task struct {
 	ID        string
 	Owner     Owner
 	Facts     Facts
+	Finished  bool          // FinishTask has marked it
 	Retention time.Duration // 0: 7 days, or Forever. Not stored
 }
 
@@ -91,11 +92,11 @@ func (s *State) Task(ctx context.Context, scope identity.Scope, kind Kind, id st
 	if scope.IsZero() || id == "" {
 		return Task{}, ErrNotFound
 	}
-	handles, err := s.store.Read(ctx, taskKey(scope, kind, id, factsSort), taskKey(scope, kind, id, ownerSort))
+	handles, err := s.store.Read(ctx, taskKey(scope, kind, id, factsSort), taskKey(scope, kind, id, ownerSort), taskKey(scope, kind, id, finishSort))
 	if err != nil {
 		return Task{}, unavailable(err)
 	}
-	t := Task{Kind: kind, ID: id}
+	t := Task{Kind: kind, ID: id, Finished: handles[2].Revision() != ""}
 	var ok bool
 	if t.Owner, ok = s.decodeOwner(handles[1]); !ok {
 		return Task{}, ErrNotFound // facts alone: its creation was never told
@@ -131,37 +132,6 @@ func (s *State) FinishTask(ctx context.Context, scope identity.Scope, kind Kind,
 		return false, unavailable(err)
 	}
 	return true, nil
-}
-
-// Tasks lists a scope's tasks of one kind, newest first, by pages of at most
-// limit (0: store.MaxPage). The cursor is opaque; "" begins and ends. A page may
-// be shorter than limit while a cursor is given. ErrOwnershipUnavailable;
-// store.ErrInvalid for a cursor that is not one of these.
-func (s *State) Tasks(ctx context.Context, scope identity.Scope, kind Kind, cursor string, limit int) ([]Task, string, error) {
-	if scope.IsZero() {
-		return nil, "", nil
-	}
-	page, err := s.store.Query(ctx, store.Query{
-		Table: store.State, Partition: taskListPartition(scope, kind),
-		Reverse: true, Cursor: cursor, Limit: limit,
-	})
-	if errors.Is(err, store.ErrInvalid) {
-		return nil, "", err
-	}
-	if err != nil {
-		return nil, "", unavailable(err)
-	}
-	tasks := make([]Task, 0, len(page.Handles))
-	for _, h := range page.Handles {
-		record, _ := h.Record()
-		var e listed
-		if err := json.Unmarshal(record.Value, &e); err != nil {
-			s.log.Warn("affinity: a task record cannot be read")
-			continue
-		}
-		tasks = append(tasks, Task{Kind: kind, ID: e.ID, Facts: e.Facts, Owner: e.Owner.Owner})
-	}
-	return tasks, page.Cursor, nil
 }
 
 // ForgetTask removes a task from its scope's list, then its owner. Its facts

@@ -150,6 +150,10 @@ func TestTaskIsFinishedOnce(t *testing.T) {
 	if n := billed.Load(); n != 1 {
 		t.Errorf("billed %d times", n)
 	}
+	known, err := w.states[1].Task(t.Context(), alice, affinity.Video, "v1")
+	if err != nil || !known.Finished {
+		t.Errorf("a finished task: %+v, %v", known, err)
+	}
 	w.Advance(6 * 24 * time.Hour)
 	if first, err := w.states[0].FinishTask(t.Context(), alice, affinity.Video, "v1"); first || err != nil {
 		t.Errorf("days later: %v %v", first, err)
@@ -254,5 +258,56 @@ func TestTaskList(t *testing.T) {
 	}
 	if _, _, err := s.Tasks(ctx, alice, affinity.Video, "nonsense", 2); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("a foreign cursor: %v", err)
+	}
+}
+
+// A list goes on after the last id seen, in either order, whatever has been
+// forgotten meanwhile, and says what is finished.
+func TestTaskListAfter(t *testing.T) {
+	w := newWorld(1)
+	ctx, s := t.Context(), w.states[0]
+	for i := range 30 {
+		if err := s.CreateTask(ctx, alice, video(w, fmt.Sprint("v", i))); err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			w.Advance(time.Second) // pairs have the same start
+		}
+	}
+	if first, err := s.FinishTask(ctx, alice, affinity.Video, "v29"); !first || err != nil {
+		t.Fatal(err)
+	}
+	for _, oldest := range []bool{false, true} {
+		seen, after := map[string]bool{}, ""
+		for more := true; more; {
+			page, next, err := s.TasksAfter(ctx, alice, affinity.TaskPage{Kind: affinity.Video, After: after, OldestFirst: oldest, Limit: 7})
+			if err != nil || len(page) == 0 || len(page) > 7 || next && len(page) != 7 {
+				t.Fatalf("after %q: %d, %v, %v", after, len(page), next, err)
+			}
+			for _, task := range page {
+				if seen[task.ID] || task.Finished != (task.ID == "v29") {
+					t.Errorf("%s: twice %v, finished %v", task.ID, seen[task.ID], task.Finished)
+				}
+				seen[task.ID] = true
+			}
+			after, more = page[len(page)-1].ID, next
+			if !oldest { // what was seen is deleted, as clients do while they page
+				if err := s.ForgetTask(ctx, alice, affinity.Video, after); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if want := map[bool]int{false: 30, true: 25}[oldest]; len(seen) != want {
+			t.Errorf("oldest first %v: %d tasks, want %d", oldest, len(seen), want)
+		}
+	}
+	for scope, id := range map[identity.Scope]string{alice: "unknown", identity.KeyScope("bob"): "v1"} {
+		if _, _, err := s.TasksAfter(ctx, scope, affinity.TaskPage{Kind: affinity.Video, After: id, Limit: 1}); !errors.Is(err, affinity.ErrNotFound) {
+			t.Errorf("after %q: %v", id, err)
+		}
+	}
+	w.failing(func(string, int) fault { return fault{err: store.ErrUnavailable} })
+	if _, _, err := s.TasksAfter(ctx, alice, affinity.TaskPage{Kind: affinity.Video, Limit: 1}); !errors.Is(err, affinity.ErrOwnershipUnavailable) {
+		t.Errorf("without the store: %v", err)
 	}
 }
