@@ -7,6 +7,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -187,9 +188,29 @@ func (x *exchange) videoContent() {
 	x.openAIHeaders(x.w.Header())
 	x.w.Header().Set("Content-Type", "video/mp4")
 	x.w.Header().Set("Etag", `"`+v.ID+`"`)
+	if x.fault != nil && x.fault.within() {
+		x.partOf(content)
+		return
+	}
 	watch := &statusWatch{ResponseWriter: x.w, status: http.StatusOK}
 	http.ServeContent(watch, x.r, "", v.Done, bytes.NewReader(content))
 	x.status, x.finished = watch.status, x.r.Context().Err() == nil
+}
+
+// partOf sends the beginning of content whose length is announced, half of it where
+// the fault does not say how much, and closes the connection, or resets it.
+func (x *exchange) partOf(content []byte) {
+	f := &x.fault.Fault
+	part := content[:len(content)/2]
+	if f.AfterBytes > 0 {
+		part = content[:min(f.AfterBytes, len(content))]
+	}
+	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(content))}
+	x.status = http.StatusOK
+	x.write(part)
+	if f.Kind == ResetAfter {
+		x.reset()
+	}
 }
 
 // statusWatch notes the status that http.ServeContent chooses.

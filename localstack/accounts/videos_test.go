@@ -51,6 +51,10 @@ func TestVideo(t *testing.T) {
 	if got := must(t, http.MethodPost, url, "--b\r\nbroken", "Content-Type", "multipart/form-data; boundary=b"); got.status != 400 {
 		t.Errorf("a broken form: %d", got.status)
 	}
+	accounts.InjectT(t, fleet.Account("alpha"), accounts.Fault{Kind: accounts.Cut, AfterBytes: 10, Operation: "content", Times: 1})
+	if torn, err := call(t, http.MethodGet, url+"/"+id+"/content", ""); err == nil && len(torn.body) > 10 {
+		t.Errorf("torn content: %d bytes, %v", len(torn.body), err)
+	}
 	fault := accounts.Fault{Kind: accounts.ServerError, Protocol: accounts.Videos, Operation: "create"}
 	accounts.InjectT(t, fleet.Account("alpha"), fault)
 	if got := must(t, http.MethodPost, url, `{"prompt":"x"}`); got.status != 500 {

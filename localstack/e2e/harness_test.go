@@ -30,6 +30,7 @@ type document struct {
 	extra string // further top-level sections
 	each  string // further fields of every deployment, indented by four
 	key   string // further fields of key a, each after a comma
+	more  string // further deployments
 }
 
 // String renders the document.
@@ -47,6 +48,7 @@ func (d document) String() string {
 				"\n    protocol: " + protocol + "\n    price: {input: 3, cached_input: 0.3, cache_write: 3.75, output: 15}\n" + d.each)
 		}
 	}
+	b.WriteString(d.more)
 	b.WriteString("keys:\n  - {id: a, key: \"" + keyA + "\", user: ann" + d.key + "}\n  - {id: b, key: \"" + keyB + "\", user: bob}\n")
 	b.WriteString(d.extra)
 	return b.String()

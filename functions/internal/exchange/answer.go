@@ -37,6 +37,9 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	if err != nil {
 		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
 	}
+	if p := e.keepTask(ctx, body, nil); p != nil {
+		return tried{outcome: routing.Outcome{Class: routing.Success}, status: answer.Status, refusal: p}
+	}
 	notice := e.succeed(ctx, read, answer)
 	_ = e.reply.body(body, answer.Status, func(h http.Header) {
 		pass(answer.Header)(h)

@@ -29,6 +29,10 @@ func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, er
 	if err := e.authenticate(t, header); err != nil {
 		return upstream.Request{}, wire.Rewritten{}, err
 	}
+	if e.form != nil {
+		header.Set("Content-Type", e.http.Header.Get("Content-Type"))
+		rewritten.Body = e.form.Write(map[string]string{"model": t.UpstreamModel}, ourFields()...)
+	}
 	first := t.TimeoutJSON
 	if e.facts.Stream {
 		first = t.Timeout

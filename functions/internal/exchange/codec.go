@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"holdfast/affinity"
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/chat"
 	"holdfast/functions/internal/wire/messages"
@@ -19,7 +20,8 @@ type codec struct {
 	follow    func(wire.Counting) stream
 	problem   func(p *wire.Problem, requestID string) []byte
 	beat      func() []byte
-	publishes bool // answers have ids that a client may continue from
+	publishes bool          // answers have ids that a client may continue from
+	task      affinity.Kind // an answer is the beginning of a job of this kind, which must not begin twice; "": none
 }
 
 // stream follows one streamed answer.
@@ -44,13 +46,25 @@ func codecs() map[string]*codec {
 			problem: responses.ErrorBody, beat: responses.Heartbeat, publishes: true,
 		},
 		wire.EndpointMessages: {
-			path: "/v1/messages", version: "2023-06-01", passes: anthropicHeaders(), rewrite: messages.Rewrite, repair: messages.StripThinking,
+			path: "/v1/messages", version: anthropicVersion, passes: anthropicHeaders(), rewrite: messages.Rewrite, repair: messages.StripThinking,
 			answer:  messages.ReadResponse,
 			follow:  func(c wire.Counting) stream { return messages.NewStream(c) },
 			problem: messages.ErrorBody, beat: messages.Heartbeat,
 		},
+		wire.EndpointEmbeddings: {
+			path: "/embeddings", passes: openAIHeaders(), rewrite: plainRewrite, answer: readEmbeddings,
+			problem: chat.ErrorBody, beat: chat.Heartbeat,
+		},
+		wire.EndpointVideos: {
+			path: "/videos", passes: openAIHeaders(), rewrite: plainRewrite, answer: readTask,
+			problem: chat.ErrorBody, beat: chat.Heartbeat, task: affinity.Video,
+		},
 	}
 }
+
+// anthropicVersion is what an upstream of the messages protocol is told where the
+// client did not say.
+const anthropicVersion = "2023-06-01"
 
 func openAIHeaders() []string {
 	return []string{"Openai-Beta", "Idempotency-Key", "X-Client-Request-Id", "Originator", "X-Codex-Beta-Features"}

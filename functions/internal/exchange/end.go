@@ -43,7 +43,7 @@ func (e *exchange) made() int {
 	if e.step.Action == routing.Try {
 		return e.attempts.Calls() + 1
 	}
-	return e.attempts.Calls()
+	return e.attempts.Calls() + e.sent
 }
 
 // refuse answers with a problem of our own, or ends a stream that has begun

@@ -32,6 +32,7 @@ import (
 	"holdfast/functions/internal/telemetry"
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/form"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
 	"holdfast/routing/cooldown"
@@ -112,13 +113,15 @@ type exchange struct {
 	caches    bool              // the response cache is asked and told
 	cached    store.Handle      // of the answer that it has for this request
 	found     *kept             // that answer; nil: none
+	form      *form.Form        // the body, where it is one; nil: it is JSON
+	sent      int               // calls of errands
 	rest      []func(context.Context)
 }
 
 // Serve answers one request. It panics with http.ErrAbortHandler where an
 // answer that has begun must not look whole.
 func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
-	ctx, leave := attached(r.Context())
+	ctx, leave := attached(r.Context(), x.codecs[in.Endpoint].task != "")
 	defer leave()
 	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.Endpoint]}
 	e.reply = newReply(w, e.codec.beat(), e.headers)
@@ -139,14 +142,19 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 }
 
 // attached returns a context that ends when the client leaves or the exchange's
-// time is up. Calling leave detaches it from the client and ends it.
-func attached(request context.Context) (ctx context.Context, leave func()) {
+// time is up. Calling leave detaches it from the client and ends it. One that
+// stays does not end with the client: what it begins elsewhere is to be known
+// here.
+func attached(request context.Context, stays bool) (ctx context.Context, leave func()) {
 	deadline, set := request.Deadline()
 	if !set {
 		deadline = time.Now().Add(maxExchange)
 	}
 	ctx, end := context.WithDeadline(context.WithoutCancel(request), deadline)
 	ctx, cancel := context.WithCancelCause(ctx)
+	if stays {
+		return ctx, func() { cancel(nil); end() }
+	}
 	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 	return ctx, func() { stop(); cancel(nil); end() }
 }

@@ -19,8 +19,8 @@ import (
 // prepare does everything that comes before the first upstream call. Where the
 // one read tells of a new configuration, all is decided again under it.
 func (e *exchange) prepare(ctx context.Context) *wire.Problem {
-	var p *wire.Problem
-	if e.facts, p = wire.Inspect(e.in.Endpoint, e.in.Body); p != nil {
+	p := e.inspect()
+	if p != nil {
 		return p
 	}
 	e.line.Stream = e.facts.Stream
@@ -56,6 +56,9 @@ func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	if e.recall() {
 		return nil
 	}
+	if e.codec.task != "" && e.plan.Degraded { // nobody could find again what is begun now
+		return wire.Refuse(wire.OwnershipUnavailable)
+	}
 	e.route(ctx)
 	if e.plan.Preference != nil || e.plan.Owner != nil {
 		return nil
@@ -75,7 +78,7 @@ func (e *exchange) route(ctx context.Context) {
 		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint,
 		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
 		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
-		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks,
+		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks, SideEffects: e.codec.task != "",
 	})
 	if e.decision.Spilled() {
 		e.plan.Spill()

@@ -83,6 +83,22 @@ func (r *reply) body(p []byte, status int, upstream func(http.Header)) error {
 	return r.failed
 }
 
+// pour writes a part of an answer that is passed on as it comes. Its beginning
+// leaves at once.
+func (r *reply) pour(p []byte, status int, upstream func(http.Header), flush bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	flush = flush || !r.sent
+	r.start(status, upstream)
+	if len(p) == 0 || r.failed != nil {
+		return r.failed
+	}
+	if _, r.failed = r.w.Write(p); r.failed == nil && flush {
+		r.failed = r.flush.Flush()
+	}
+	return r.failed
+}
+
 // end stops the heartbeats. Nothing is written after it but by its caller.
 func (r *reply) end() {
 	r.mu.Lock()

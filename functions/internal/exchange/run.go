@@ -19,6 +19,7 @@ type tried struct {
 	body    []byte              // the provider's error body; nil where there is none to show
 	fault   *wire.UpstreamError // what the provider said
 	shown   bool                // the provider's own error event has reached the client
+	refusal *wire.Problem       // why the client does not get what the provider has made; nil: it does
 }
 
 // run makes the attempts that routing asks for, one after the other, until one
@@ -138,7 +139,7 @@ func (e *exchange) try(ctx context.Context) (t tried) {
 		return failed(err)
 	}
 	switch {
-	case answer.Status != http.StatusOK:
+	case answer.Status != http.StatusOK && (e.codec.task == "" || answer.Status/100 != 2):
 		return e.rejected(answer)
 	case e.facts.Stream && isStream(answer.Header):
 		return e.relay(ctx, answer, rewritten)
@@ -150,7 +151,9 @@ func (e *exchange) try(ctx context.Context) (t tried) {
 func (e *exchange) conclude(made []tried) {
 	switch e.step.Action {
 	case routing.Done:
-		return
+		if p := made[len(made)-1].refusal; p != nil {
+			e.refuse(p)
+		}
 	case routing.Try: // the next target would not be the one named to the client
 		e.refuse(wire.Refuse(wire.UpstreamFailed))
 	case routing.Abort:

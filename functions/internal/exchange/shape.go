@@ -14,7 +14,12 @@ type shaper interface {
 }
 
 // shaper gives an attempt's answer the form that its client reads.
-func (e *exchange) shaper() shaper { return passthrough{} }
+func (e *exchange) shaper() shaper {
+	if e.codec.task != "" {
+		return unaddressed{}
+	}
+	return passthrough{}
+}
 
 // passthrough leaves everything as it is.
 type passthrough struct{}

@@ -113,6 +113,8 @@ func endpoints() map[string]endpoint {
 		"/chat/completions": {"POST", generate(wire.EndpointChat)},
 		"/responses":        {"POST", generate(wire.EndpointResponses)},
 		"/messages":         {"POST", generate(wire.EndpointMessages)},
+		"/embeddings":       {"POST", generate(wire.EndpointEmbeddings)},
+		"/videos":           {"GET, POST", (*api).videos},
 		"/models":           {"GET, HEAD", (*api).models},
 		"/healthz":          {"GET, HEAD", alive},
 		"/api/hello":        {"GET, HEAD", alive},
@@ -134,6 +136,9 @@ func (a *api) route(w http.ResponseWriter, r *http.Request) {
 	found, known := a.endpoints[at]
 	if !known && strings.HasPrefix(at, modelPath) {
 		found, known = endpoint{"GET, HEAD", (*api).model}, true
+	}
+	if !known {
+		found, known = videoRoute(at)
 	}
 	switch {
 	case !known:

@@ -24,6 +24,11 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Problem) {
 	if p := acceptable(r.Header); p != nil {
 		return nil, p
 	}
+	return readBytes(w, r)
+}
+
+// readBytes returns the request's whole body, whatever it is.
+func readBytes(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Problem) {
 	if r.ContentLength > maxBody {
 		return nil, tooLarge()
 	}
@@ -82,9 +87,15 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 }
 
+// plain reports whether a body comes as it is, not compressed.
+func plain(h http.Header) bool {
+	coding := h.Get("Content-Encoding")
+	return coding == "" || strings.EqualFold(coding, "identity")
+}
+
 // acceptable refuses bodies that are not plain JSON.
 func acceptable(h http.Header) *wire.Problem {
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if !plain(h) {
 		return wire.Refuse(wire.UnsupportedMediaType).Saying("Compressed request bodies are not taken. Send the JSON without Content-Encoding.")
 	}
 	if h.Get("Content-Type") == "" {

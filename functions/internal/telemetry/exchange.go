@@ -11,6 +11,8 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -51,6 +53,26 @@ type Exchange struct {
 	Cache         string   // hit: answered by the gateway's own response cache
 	CacheSaved    *float64 // USD that a hit did not cost; nil: unknown, or no hit
 	Revision      string   // of the configuration
+	Task          *Task    // a job that this exchange began, or whose end it saw first; nil: none
+}
+
+// Task is an asynchronous job as far as its bill goes.
+type Task struct {
+	Kind       string
+	ID         string            // the provider's; a job is billed once under it
+	Model      string            // the public model
+	Parameters map[string]string // those that price it, from its creation
+	Known      bool              // false: they are not known, and neither is the price
+	Finished   bool              // it has succeeded: to be billed by this exchange; false: it has begun
+}
+
+// LogValue shows what a job is, and its size.
+func (t *Task) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("kind", t.Kind), slog.String("id", t.ID), slog.Bool("finished", t.Finished)}
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		attrs = append(attrs, slog.String(name, t.Parameters[name]))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // Attempts are the tries of one exchange, in order.
@@ -136,6 +158,9 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 			slog.Int64("input", u.Input), slog.Int64("cache_read", u.CacheRead),
 			slog.Int64("cache_write_5m", u.CacheWrite5m), slog.Int64("cache_write_1h", u.CacheWrite1h),
 			slog.Int64("output", u.Output), slog.Int64("reasoning", u.Reasoning), slog.Bool("estimated", u.Estimated)))
+	}
+	if e.Task != nil {
+		attrs = append(attrs, slog.Any("task", e.Task))
 	}
 	if e.Cost != nil {
 		attrs = append(attrs, slog.Float64("cost_usd", *e.Cost))

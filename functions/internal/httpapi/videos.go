@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"holdfast/functions/internal/exchange"
+	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/form"
+)
+
+// videoPath is where one video is found.
+const videoPath = "/videos/"
+
+// videoRoute finds what serves a path about one video.
+func videoRoute(at string) (endpoint, bool) {
+	rest, found := strings.CutPrefix(at, videoPath)
+	id, part, parted := strings.Cut(rest, "/")
+	if !found || id == "" || len(id) > wire.MaxName {
+		return endpoint{}, false
+	}
+	methods := map[string]string{"": "GET, DELETE", "content": "GET, HEAD", "remix": "POST"}[part]
+	if methods == "" || parted && part == "" {
+		return endpoint{}, false
+	}
+	return endpoint{methods, func(a *api, w http.ResponseWriter, r *http.Request) {
+		in, p := a.begin(w, r, wire.EndpointVideos, part == "remix")
+		if p != nil {
+			refuse(w, r, p)
+			return
+		}
+		a.Exchange.ServeVideo(w, r, in, exchange.Thing{ID: id, Part: part})
+	}}, true
+}
+
+// videos begins a video, or lists those of the caller.
+func (a *api) videos(w http.ResponseWriter, r *http.Request) {
+	in, p := a.begin(w, r, wire.EndpointVideos, r.Method == http.MethodPost)
+	switch {
+	case p != nil:
+		refuse(w, r, p)
+	case r.Method == http.MethodPost:
+		a.Exchange.Serve(w, r, in)
+	default:
+		a.Exchange.ListVideos(w, r, in)
+	}
+}
+
+// begin finds the caller and reads the body, JSON or a form, where there is to
+// be one.
+func (a *api) begin(w http.ResponseWriter, r *http.Request, name string, bodied bool) (exchange.Request, *wire.Problem) {
+	snapshot, principal, p := a.enter(r)
+	in := exchange.Request{
+		Endpoint: name, Principal: principal, Snapshot: snapshot, ID: w.Header().Get(requestID), Start: a.Now(),
+	}
+	if p != nil || !bodied {
+		return in, p
+	}
+	if form.Is(r.Header.Get("Content-Type")) && plain(r.Header) {
+		in.Body, p = readBytes(w, r)
+	} else {
+		in.Body, p = readBody(w, r)
+	}
+	return in, p
+}
