@@ -50,7 +50,7 @@ const minOutputTokens = 16
 func WriteDialog(d *wire.Dialog) (body []byte, dropped []string, _ *wire.Problem) {
 	out := composed{
 		Model: d.Model, Parallel: d.Parallel, Temperature: d.Temperature, TopP: d.TopP,
-		Metadata: jsontext.Value(d.Metadata), CacheKey: d.CacheKey, User: user(d.User), Tier: tier(d.Tier), Stream: d.Stream,
+		Metadata: jsontext.Value(d.Metadata), CacheKey: d.CacheKey, User: user(d.User), Tier: d.Tier, Stream: d.Stream,
 		Input: make([]inputItem, 0, len(d.Messages)),
 	}
 	if d.MaxTokens > 0 {
@@ -98,14 +98,6 @@ func user(name string) string {
 	return name
 }
 
-// tier is the service tier by this protocol's word for it.
-func tier(name string) string {
-	if name == "standard_only" {
-		return "default"
-	}
-	return name
-}
-
 // named reports whether a message says who of several speaks.
 func named(d *wire.Dialog) bool {
 	return slices.ContainsFunc(d.Messages, func(m wire.Message) bool { return m.Name != "" })
@@ -124,7 +116,7 @@ func tools(d *wire.Dialog) []tool {
 	for i := range d.Tools {
 		t := &d.Tools[i]
 		if t.Custom {
-			out = append(out, tool{Type: "custom", Name: t.Name, Description: t.Description, Format: grammar(t.Grammar)})
+			out = append(out, tool{Type: "custom", Name: t.Name, Description: t.Description, Format: grammar(t)})
 			continue
 		}
 		strict, schema := t.Strict, jsontext.Value(t.Schema)
@@ -208,17 +200,12 @@ func effortOf(budget int64) string {
 	return "high"
 }
 
-// grammar is a custom tool's format; Chat has the same one level deeper.
-func grammar(raw []byte) jsontext.Value {
-	inner := jsonedit.Read(raw).Get("grammar")
-	if inner.Kind() != '{' {
-		return raw
+// grammar is a free-text tool's format.
+func grammar(t *wire.Tool) jsontext.Value {
+	kind, definition := t.Syntax()
+	if definition == "" {
+		return jsontext.Value(t.Grammar)
 	}
-	out := []byte(`{"type":"grammar"`)
-	for _, name := range [...]string{"syntax", "definition"} {
-		if v := inner.Get(name); v.Given() {
-			out = append(append(out, `,"`+name+`":`...), v.Bytes()...)
-		}
-	}
-	return append(out, '}')
+	var w jsonedit.Writer
+	return w.Object().Name("type").Text("grammar").Name("syntax").Text(kind).Name("definition").Text(definition).End().Bytes()
 }

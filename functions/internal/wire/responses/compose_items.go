@@ -136,23 +136,19 @@ func writePart(p *wire.Part, own bool) contentPart {
 	case m == nil:
 		return contentPart{Type: "input_text", Text: &p.Text}
 	case p.Kind == wire.Image:
-		return contentPart{Type: "input_image", ImageURL: address(m), FileID: m.FileID, Detail: detail(m)}
+		return contentPart{Type: "input_image", ImageURL: m.Reference(), FileID: m.FileID, Detail: detail(m)}
 	case p.Kind == wire.Audio:
 		return contentPart{Type: "input_audio", Audio: &inputAudio{Data: m.Data, Format: strings.TrimPrefix(m.Type, "audio/")}}
 	case m.Text != "":
-		return contentPart{Type: "input_text", Text: &m.Text}
+		text := m.Text
+		if m.Name != "" {
+			text = m.Name + "\n\n" + text
+		}
+		return contentPart{Type: "input_text", Text: &text}
 	case m.Data != "":
-		return contentPart{Type: "input_file", FileData: address(m), Filename: filename(m)}
+		return contentPart{Type: "input_file", FileData: m.Reference(), Filename: filename(m)}
 	}
 	return contentPart{Type: "input_file", FileURL: m.URL, FileID: m.FileID}
-}
-
-// address is where media are: a URL, or one that holds them.
-func address(m *wire.Media) string {
-	if m.Data == "" {
-		return m.URL
-	}
-	return "data:" + m.Type + ";base64," + m.Data
 }
 
 func detail(m *wire.Media) string {

@@ -66,45 +66,52 @@ func (in *intake) part(p *part) (wire.Part, *wire.Problem) {
 	case "refusal":
 		return wire.Part{Kind: wire.Refusal, Text: p.Refusal}, nil
 	case "input_image":
-		return wire.Part{Kind: wire.Image, Media: p.image()}, nil
+		m, ok := p.image()
+		return wire.Part{Kind: wire.Image, Media: m}, in.found(ok, "an image by http(s) URL, data: URL with base64, or file id")
 	case "input_file":
-		return wire.Part{Kind: wire.Document, Media: p.file()}, nil
+		m, ok := p.file()
+		return wire.Part{Kind: wire.Document, Media: m}, in.found(ok, "a file by http(s) URL, base64 data, or file id")
 	case "input_audio":
 		return wire.Part{Kind: wire.Audio, Media: &wire.Media{Type: "audio/" + p.Audio.Format, Data: p.Audio.Data}}, nil
 	}
 	return wire.Part{}, in.refuse("content of a kind that they do not know: " + wire.Clean(p.Type, 64) + ". Leave it out")
 }
 
-func (p *part) image() *wire.Media {
-	m := &wire.Media{FileID: p.FileID, Detail: p.Detail}
+// found refuses content that is nowhere to be found.
+func (in *intake) found(ok bool, must string) *wire.Problem {
+	if ok {
+		return nil
+	}
+	return wire.Malformed(in.where, must)
+}
+
+func (p *part) image() (*wire.Media, bool) {
 	url := jsonedit.Read(p.ImageURL)
 	if url.Kind() == '{' { // as in Chat: imitators take both
 		url = url.Get("url")
 	}
-	locate(m, url.Text())
-	return m
+	m, ok := p.media(url.Text())
+	m.Detail = p.Detail
+	return m, ok
 }
 
-func (p *part) file() *wire.Media {
-	m := &wire.Media{FileID: p.FileID, Name: p.Filename}
+func (p *part) file() (*wire.Media, bool) {
+	url := p.FileData
 	switch {
-	case strings.HasPrefix(p.FileData, "data:"):
-		locate(m, p.FileData)
-	case p.FileData != "": // without its type: what the API itself takes it for
-		m.Type, m.Data = "application/pdf", p.FileData
-	default:
-		locate(m, p.FileURL)
+	case url == "":
+		url = p.FileURL
+	case !strings.HasPrefix(url, "data:"): // without its type: what the API itself takes it for
+		url = "data:application/pdf;base64," + url
 	}
-	return m
+	m, ok := p.media(url)
+	m.Name = p.Filename
+	return m, ok
 }
 
-// locate puts a URL into media, one that holds its data as data.
-func locate(m *wire.Media, url string) {
-	kind, data, inline := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
-	if !inline || !strings.HasPrefix(url, "data:") {
-		m.URL = url
-		return
+// media is what a URL or else a file id leads to.
+func (p *part) media(url string) (*wire.Media, bool) {
+	if url == "" {
+		return &wire.Media{FileID: p.FileID}, p.FileID != ""
 	}
-	kind, _, _ = strings.Cut(kind, ";") // parameters
-	m.Type, m.Data = strings.ToLower(kind), data
+	return wire.MediaAt(url)
 }

@@ -135,10 +135,6 @@ func textOf(subject string) (kind wire.PartKind, member string, known bool) {
 	return 0, "", false
 }
 
-// maxItems bounds the items of an answer: what an upstream sends beyond is left
-// out.
-const maxItems = 10_000
-
 // at finds or makes the item that an event is about: the latest where it does
 // not say, or a further one where it announces one.
 func (s *Deltas) at(v jsonedit.Value, added bool) *incoming {
@@ -158,7 +154,7 @@ func (s *Deltas) at(v jsonedit.Value, added bool) *incoming {
 }
 
 func (s *Deltas) open(index int64) *incoming {
-	it := &incoming{parts: map[string]*growing{}, done: len(s.items) >= maxItems}
+	it := &incoming{parts: map[string]*growing{}, done: len(s.items) >= wire.MaxReplyParts}
 	if !it.done {
 		s.items[index] = it
 	}
@@ -285,7 +281,7 @@ func (s *Deltas) fill(out []wire.Delta, at *incoming, i int, p wire.Part) []wire
 // has told.
 func (s *Deltas) end(out []wire.Delta, response jsonedit.Value, kind string) []wire.Delta {
 	index := int64(0)
-	for each := response.Get("output").Each(); each.Next() && index < maxItems; index++ {
+	for each := response.Get("output").Each(); each.Next() && index < wire.MaxReplyParts; index++ {
 		at := s.items[index]
 		if at == nil && s.unnumbered { // what stands where is not known
 			continue

@@ -174,7 +174,7 @@ func TestWriteDialog(t *testing.T) {
 		Tools: []wire.Tool{{Name: "f"}, {Name: "p", Custom: true,
 			Grammar: []byte(`{"type":"grammar","grammar":{"syntax":"lark","definition":"d"}}`)}},
 		Choice: wire.ToolChoice{Mode: "tool", Name: "p"}, Parallel: &yes, MaxTokens: 5, Temperature: &half, TopK: &k, Stop: []string{"X"},
-		ThinkingBudget: 5000, Format: &wire.Format{Schema: []byte(`{"type":"object"}`)}, User: strings.Repeat("u", 65), Tier: "standard_only",
+		ThinkingBudget: 5000, Format: &wire.Format{Schema: []byte(`{"type":"object"}`)}, User: strings.Repeat("u", 65), Tier: "default",
 	}
 	body, dropped, p := responses.WriteDialog(d)
 	if p != nil {

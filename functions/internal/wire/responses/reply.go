@@ -17,7 +17,7 @@ func ReadReply(body []byte, c wire.Counting) (wire.Reply, error) {
 	v := jsonedit.Read(body)
 	r := wire.Reply{ID: a.ID, Model: a.Model, Usage: a.Usage, HasUsage: a.HasUsage}
 	r.Created, _ = v.Get("created_at").Int()
-	for each := v.Get("output").Each(); each.Next(); {
+	for each := v.Get("output").Each(); each.Next() && len(r.Parts) < wire.MaxReplyParts; {
 		r.Parts = appendParts(r.Parts, each.Value())
 	}
 	r.Stop = stopOf(v, r.Parts)
