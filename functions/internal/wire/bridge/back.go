@@ -79,10 +79,6 @@ func (b *back) begin(d wire.Delta, out []wire.Delta) []wire.Delta {
 	} else if d.Part.Kind != wire.Reasoning && len(b.fitting.stops) == 0 {
 		out = b.show(p, out)
 	}
-	p.part.Text, p.part.Arguments = "", ""
-	if text := d.Part.Text + d.Part.Arguments; text != "" {
-		out = b.grow(p, text, out)
-	}
 	return out
 }
 
@@ -181,6 +177,7 @@ func (f *fitting) reply(r wire.Reply) wire.Reply {
 	var steps []wire.Delta
 	for i := range r.Parts {
 		steps = b.pass(wire.Delta{Kind: wire.PartBegin, Index: i, Part: r.Parts[i]}, steps)
+		steps = b.pass(wire.Delta{Kind: wire.PartDelta, Index: i, Text: r.Parts[i].Text + r.Parts[i].Arguments}, steps)
 		steps = b.pass(wire.Delta{Kind: wire.PartEnd, Index: i}, steps)
 	}
 	steps = b.pass(wire.Delta{Kind: wire.ReplyStop, Stop: r.Stop, StopText: r.StopText}, steps)

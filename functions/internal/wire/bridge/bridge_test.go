@@ -101,6 +101,11 @@ func fixture(t *testing.T, file string, pair [2]wire.Protocol) {
 	if stream, ok := given["stream"]; ok {
 		got["events"] = strings.TrimSuffix(relay(t, tr, stream), "\n")
 	}
+	if whole, streamed := got["client"], got["events"]; whole != "" && streamed != "" {
+		if diff := cmp.Diff(telling(readReply(t, pair[0], []byte(whole))), telling(readStream(t, pair[0], []byte(streamed+"\n")))); diff != "" && !strings.HasSuffix(file, "usage-unasked.txtar") {
+			t.Errorf("whole and streamed differ: %s", diff)
+		}
+	}
 	if *update {
 		rewrite(t, file, archive, got)
 		return
