@@ -59,8 +59,9 @@ type Plan struct {
 	expires time.Time // when it lapses; zero: never, or absent
 	mine    bool      // it is this exchange's own claim
 
-	bound []Bound
-	also  []store.Handle
+	bound  []Bound
+	also   []store.Handle
+	looked bool // the store has answered
 }
 
 // Plan finds the session and, by one store read, either the preference or, with
@@ -87,7 +88,7 @@ func (s *State) Plan(ctx context.Context, r Request) (*Plan, error) {
 		p.also = absentAll(r.Also)
 		return p, p.withoutStore(ctx, r, refusal, err)
 	}
-	p.also = handles[len(handles)-len(r.Also):]
+	p.also, p.looked = handles[len(handles)-len(r.Also):], true
 	if refusal != nil {
 		return p, refusal
 	}
@@ -211,6 +212,10 @@ func (p *Plan) Bound() []Bound { return p.bound }
 // Also returns the handles of Request.Also, in their order. Where the store
 // failed they are those of absent records.
 func (p *Plan) Also() []store.Handle { return p.also }
+
+// Looked reports whether the store has answered: only then do absent records of
+// Also say that there are none.
+func (p *Plan) Looked() bool { return p.looked }
 
 // Revision marks the preference record that this exchange compares with; ""
 // where there is no live one. For explanations.

@@ -19,6 +19,8 @@ import (
 	"net/http"
 	"strings"
 
+	"holdfast/functions/internal/admin/trail"
+	"holdfast/functions/internal/auth/keys"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/wire"
 	"holdfast/routing/catalog"
@@ -47,6 +49,8 @@ type Config struct {
 	Configuration Configuration
 	Snapshot      func() *exchange.Snapshot
 	Planner       Planner
+	Keys          keys.Book
+	Trail         trail.Trail
 }
 
 type api struct {
@@ -60,6 +64,9 @@ func New(c Config) http.Handler {
 	a := &api{Config: c, sum: sha256.Sum256([]byte(c.Key)), mux: http.NewServeMux()}
 	a.mux.HandleFunc("/admin/config", methods(map[string]http.HandlerFunc{"GET": a.getConfig, "PUT": a.putConfig}))
 	a.mux.HandleFunc("/admin/config/revisions", methods(map[string]http.HandlerFunc{"GET": a.getRevisions}))
+	a.mux.HandleFunc("/admin/keys", methods(map[string]http.HandlerFunc{"GET": a.listKeys, "POST": a.makeKey}))
+	a.mux.HandleFunc("/admin/keys/{id}", methods(map[string]http.HandlerFunc{"GET": a.getKey, "PATCH": a.changeKey, "DELETE": a.removeKey}))
+	a.mux.HandleFunc("/admin/audit/changes", methods(map[string]http.HandlerFunc{"GET": a.listChanges}))
 	a.mux.HandleFunc("/admin/explain", methods(map[string]http.HandlerFunc{"POST": a.explain}))
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, wire.Refuse(wire.RouteNotFound)) })
 	return http.HandlerFunc(a.serve)

@@ -6,15 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"holdfast/affinity/store"
+	"holdfast/functions/internal/admin/trail"
 	"holdfast/functions/internal/wire"
 	"holdfast/routing/catalog"
-)
-
-// Bounds of a list.
-const (
-	defaultLimit = 50
-	maxLimit     = 200
 )
 
 // getConfig answers the document in force, with its revision as the ETag.
@@ -49,7 +46,8 @@ func (a *api) putConfig(w http.ResponseWriter, r *http.Request) {
 		refuse(w, invalid(), problems...)
 		return
 	}
-	next, found, err := a.Configuration.Replace(r.Context(), strings.Trim(strings.TrimPrefix(match, "W/"), `"`), doc)
+	from := strings.Trim(strings.TrimPrefix(match, "W/"), `"`)
+	next, found, err := a.replace(r, from, doc)
 	problems = append(problems, found...)
 	switch {
 	case errors.Is(err, store.ErrConflict):
@@ -64,20 +62,37 @@ func (a *api) putConfig(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// errProblems is a document that may not rule, in the audit trail.
+var errProblems = errors.New("admin: the document has problems")
+
+// replace puts a document in the place of a revision and records it.
+func (a *api) replace(r *http.Request, from string, doc *catalog.Document) (next string, found []catalog.Problem, err error) {
+	revision := func(name string) jsontext.Value { return trail.State(map[string]string{"revision": name}) }
+	change := &trail.Change{Who: who(r), Action: "config.replace", Target: "config", Before: revision(from)}
+	err = a.Trail.Do(r.Context(), change, func() (err error) {
+		next, found, err = a.Configuration.Replace(r.Context(), from, doc)
+		if err == nil && catalog.HasErrors(found) {
+			return errProblems
+		}
+		change.After = revision(next)
+		return err
+	})
+	if errors.Is(err, errProblems) {
+		err = nil
+	}
+	return next, found, err
+}
+
 func invalid() *wire.Problem {
 	return wire.Refuse(wire.InvalidRequest).Saying("The document may not rule. Mend the problems that are listed, each at its path, and send it again.")
 }
 
 // getRevisions lists what was stored, newest first.
 func (a *api) getRevisions(w http.ResponseWriter, r *http.Request) {
-	limit := defaultLimit
-	if text := r.URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLimit {
-			refuse(w, wire.Refuse(wire.InvalidRequest).About("limit").Saying("limit must be 1 to "+strconv.Itoa(maxLimit)+"."))
-			return
-		}
-		limit = n
+	limit, p := limitOf(r)
+	if p != nil {
+		refuse(w, p)
+		return
 	}
 	names, next, err := a.Configuration.Revisions(r.Context(), r.URL.Query().Get("cursor"), limit)
 	switch {

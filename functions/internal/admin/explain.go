@@ -38,7 +38,12 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 	snapshot := a.Snapshot()
 	caller := snapshot.Catalog.Caller(q.Key)
 	if caller == nil {
-		refuse(w, wire.Refuse(wire.InvalidRequest).About("key").Saying("key must be the id of a key of the configuration."))
+		if stored, err := a.Keys.Find(r.Context(), q.Key); err == nil {
+			caller, _ = snapshot.Catalog.CallerFor(stored.Key)
+		}
+	}
+	if caller == nil {
+		refuse(w, wire.Refuse(wire.InvalidRequest).About("key").Saying("key must be the id of a key, and its team, organization and template must exist."))
 		return
 	}
 	header := http.Header{}

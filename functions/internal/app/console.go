@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/console"
+	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/httpapi"
 	"holdfast/functions/internal/wire"
 	"holdfast/routing/catalog"
@@ -36,13 +36,13 @@ func LambdaConsole(environ []string, logs io.Writer, files fs.FS) (http.Handler,
 }
 
 // withConsole puts the console, where there is one, on an edge.
-func (o Options) withConsole(edge httpapi.Config, adminKey string, configuration *Configuration, secret installationSecret) httpapi.Config {
+func (o Options) withConsole(edge httpapi.Config, adminKey string, configuration *Configuration, directory *auth.Directory, secret installationSecret) httpapi.Config {
 	if o.Console == nil {
 		return edge
 	}
 	c := console.Config{
 		AdminKey: adminKey, Files: o.Console, Gateway: o.Environment.GatewayURL,
-		Callers: callers{configuration, o.Now}, Hash: secret.hash, Now: o.Now,
+		Callers: callers{configuration, directory}, Hash: secret.hash, Now: o.Now,
 	}
 	if o.isDemo() {
 		c.DemoKey = catalog.DemoKey
@@ -55,7 +55,7 @@ func (o Options) withConsole(edge httpapi.Config, adminKey string, configuration
 // callers finds whom an API key belongs to, as the gateway does.
 type callers struct {
 	configuration *Configuration
-	now           func() time.Time
+	directory     *auth.Directory
 }
 
 // Caller returns the key's caller and the catalog that rules it.
@@ -65,16 +65,14 @@ func (c callers) Caller(ctx context.Context, key string) (*catalog.Caller, *cata
 		return nil, nil, wire.Refuse(wire.ConfigurationUnavailable)
 	}
 	header := http.Header{"Authorization": {"Bearer " + key}}
-	who, unknown := auth.Authenticate(known.Catalog, header, c.now())
+	who, unknown := c.directory.Find(ctx, known.Catalog, header)
 	switch {
 	case unknown == nil:
 		return who.Caller, known.Catalog, nil
 	case err != nil: // nobody can say that it is not known
 		return nil, nil, wire.Refuse(wire.ConfigurationUnavailable)
-	case errors.Is(unknown, auth.ErrDisabled):
-		return nil, nil, wire.Refuse(wire.KeyDisabled)
-	case errors.Is(unknown, auth.ErrExpired):
-		return nil, nil, wire.Refuse(wire.KeyExpired)
+	case !errors.Is(unknown, auth.ErrUnknown):
+		return nil, nil, exchange.NotLetIn(unknown)
 	}
 	return nil, nil, wire.Refuse(wire.InvalidAPIKey).Saying("This key is neither the admin key nor a known API key. Check it and try again.")
 }

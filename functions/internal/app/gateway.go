@@ -23,6 +23,9 @@ import (
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/dynamo"
 	"holdfast/functions/internal/admin"
+	"holdfast/functions/internal/admin/trail"
+	"holdfast/functions/internal/auth"
+	"holdfast/functions/internal/auth/keys"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/httpapi"
@@ -98,8 +101,10 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 // assemble puts the parts together.
 func assemble(o Options, guarded store.Store, secret installationSecret, configuration *Configuration, callerKey string) *Gateway {
 	client, after := upstream.New(), new(host.After)
+	directory := &auth.Directory{Ring: &keys.Ring{Store: guarded, Now: o.Now}, Now: o.Now}
 	flow := exchange.New(exchange.Config{
 		Configuration: configuration,
+		Callers:       directory,
 		Affinity:      affinity.New(affinity.Config{Store: guarded, Now: o.Now, Log: o.Log}),
 		Store:         guarded,
 		Upstream:      client,
@@ -118,9 +123,10 @@ func assemble(o Options, guarded store.Store, secret installationSecret, configu
 		shown = adminKey
 	}
 	edge := o.withConsole(httpapi.Config{
-		Exchange: flow, Configuration: configuration, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
-		Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow}),
-	}, adminKey, configuration, secret)
+		Exchange: flow, Configuration: configuration, Callers: directory, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
+		Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow,
+			Keys: keys.Book{Store: guarded, Now: o.Now}, Trail: trail.Trail{Store: guarded, Now: o.Now}}),
+	}, adminKey, configuration, directory, secret)
 	return &Gateway{
 		Handler: httpapi.New(edge), Operator: httpapi.NewOperator(edge), After: after, Configuration: configuration, client: client, callerKey: callerKey, adminKey: shown, administered: adminKey != "",
 	}

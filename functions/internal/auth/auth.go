@@ -3,9 +3,11 @@
 // Invariants: a key is compared as its SHA-256, in constant time; no error
 // holds any part of a credential; a scope comes from here and nowhere else.
 //
-// Concurrency: pure functions over an immutable catalog.
+// Concurrency: pure functions over an immutable catalog; a Directory may be used
+// by many goroutines.
 //
-// Errors: branch on ErrMissing, ErrUnknown, ErrDisabled and ErrExpired.
+// Errors: branch on ErrMissing, ErrUnknown, ErrDisabled, ErrExpired, ErrUnplaced
+// and ErrUnavailable.
 package auth
 
 import (
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"holdfast/affinity/identity"
+	"holdfast/affinity/store"
 	"holdfast/routing/catalog"
 )
 
@@ -34,6 +37,15 @@ const maxCredential = 4096
 type Principal struct {
 	Caller *catalog.Caller
 	Scope  identity.Scope
+
+	// Record is where a stored key is kept, to be read along so that a change
+	// rules at once; the zero Key for one of the configuration.
+	Record store.Key
+
+	sum      [32]byte         // of a stored key
+	revision string           // of its record
+	within   *catalog.Catalog // against which it was compiled
+	recalled bool             // it was taken as it was last seen
 }
 
 // Authenticate finds the caller whose key a request carries, in
@@ -47,15 +59,24 @@ func Authenticate(known *catalog.Catalog, header http.Header, now time.Time) (Pr
 		return Principal{}, ErrUnknown
 	}
 	caller := known.CallerBySHA256(sha256.Sum256([]byte(secret)))
-	switch {
-	case caller == nil:
+	if caller == nil {
 		return Principal{}, ErrUnknown
-	case !caller.Enabled:
-		return Principal{}, ErrDisabled
-	case caller.Expired(now):
-		return Principal{}, ErrExpired
+	}
+	if err := good(caller, now); err != nil {
+		return Principal{}, err
 	}
 	return Principal{Caller: caller, Scope: identity.KeyScope(caller.ID)}, nil
+}
+
+// good refuses keys that are known and may not be used.
+func good(caller *catalog.Caller, now time.Time) error {
+	switch {
+	case !caller.Enabled:
+		return ErrDisabled
+	case caller.Expired(now):
+		return ErrExpired
+	}
+	return nil
 }
 
 // credential returns the key that a request carries, "" where it has none.

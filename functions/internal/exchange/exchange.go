@@ -41,6 +41,7 @@ import (
 // Config says what an Exchange works with. All fields are required.
 type Config struct {
 	Configuration Configuration
+	Callers       *auth.Directory
 	Affinity      *affinity.State
 	Store         store.Store // the same as Affinity's, for cooldowns
 	Upstream      *upstream.Client

@@ -2,12 +2,10 @@ package exchange
 
 import (
 	"context"
-	"errors"
 
 	"holdfast/affinity"
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
-	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/wire"
 	"holdfast/routing/catalog"
 	"holdfast/routing/cooldown"
@@ -46,6 +44,9 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 // use.
 func (e *exchange) lookups() []store.Key {
 	keys := e.Configuration.Keys()
+	if e.stored() {
+		keys = append(keys, e.in.Principal.Record)
+	}
 	if token := e.returned(); token != "" {
 		keys = append(keys, e.turnStateKey(token))
 	}
@@ -74,6 +75,9 @@ const maxRings = 4
 // take sorts what lookups has brought.
 func (e *exchange) take(read []store.Handle) {
 	read = read[len(e.Configuration.Keys()):]
+	if e.stored() {
+		read = read[1:] // follow has taken it
+	}
 	if e.issuer = ""; e.returned() != "" {
 		record, _ := read[0].Record()
 		e.issuer, read = string(record.Value), read[1:]
@@ -140,19 +144,4 @@ func (e *exchange) newer(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	return follow, nil
-}
-
-// again asks for the caller's rights under a new configuration.
-func (e *exchange) again() *wire.Problem {
-	principal, err := auth.Authenticate(e.in.Snapshot.Catalog, e.http.Header, e.Now())
-	switch {
-	case err == nil:
-		e.in.Principal = principal
-		return nil
-	case errors.Is(err, auth.ErrDisabled):
-		return wire.Refuse(wire.KeyDisabled)
-	case errors.Is(err, auth.ErrExpired):
-		return wire.Refuse(wire.KeyExpired)
-	}
-	return wire.Refuse(wire.InvalidAPIKey)
 }

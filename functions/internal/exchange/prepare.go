@@ -30,15 +30,22 @@ func (e *exchange) prepare(ctx context.Context) *wire.Problem {
 		switch {
 		case err != nil:
 			return wire.Refuse(wire.ConfigurationUnavailable)
-		case newer == nil && p != nil:
-			return p
-		case newer == nil:
-			return e.decide(ctx)
+		case newer != nil:
+			e.in.Snapshot = newer
+			if p = e.again(ctx); p != nil {
+				return p
+			}
+			continue
 		}
-		e.in.Snapshot = newer
-		if p = e.again(); p != nil {
+		switch changed, refused := e.follow(ctx); {
+		case refused != nil:
+			return refused
+		case changed:
+			continue
+		case p != nil:
 			return p
 		}
+		return e.decide(ctx)
 	}
 	return wire.Refuse(wire.ConfigurationUnavailable)
 }

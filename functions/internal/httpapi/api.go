@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/wire"
 )
@@ -27,6 +28,7 @@ import (
 type Config struct {
 	Exchange      *exchange.Exchange
 	Configuration exchange.Configuration
+	Callers       *auth.Directory
 	Admin         http.Handler // of everything under /admin/
 	Console       http.Handler // of everything under /console/; nil: there is none here
 	Origins       []string     // that may call from a browser; "*": all
@@ -177,7 +179,7 @@ func alive(_ *api, w http.ResponseWriter, _ *http.Request) {
 // generate serves an endpoint that asks a model.
 func generate(name string) func(*api, http.ResponseWriter, *http.Request) {
 	return func(a *api, w http.ResponseWriter, r *http.Request) {
-		snapshot, principal, p := a.enter(r)
+		snapshot, principal, p := a.admit(r) // the exchange reads a stored key along
 		if p != nil {
 			refuse(w, r, p)
 			return

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
+	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/exchange"
 	"holdfast/routing/catalog"
 )
@@ -39,6 +40,7 @@ func edge(t *testing.T) http.Handler {
 	}
 	return New(Config{
 		Configuration: fixed{&exchange.Snapshot{Catalog: compiled, Sessions: sessions}},
+		Callers:       &auth.Directory{Now: time.Now},
 		Now:           time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }

@@ -14,30 +14,34 @@ import (
 	"holdfast/functions/internal/wire/messages"
 )
 
-// enter finds the caller, and the configuration under which it was found. A key
-// that is not known, or no longer good, may be so in a newer revision.
+// enter finds the caller, and the configuration under which it was found. A
+// stored key is asked for, so that a change rules at once.
 func (a *api) enter(r *http.Request) (*exchange.Snapshot, auth.Principal, *wire.Problem) {
+	snapshot, principal, p := a.admit(r)
+	if p != nil {
+		return snapshot, principal, p
+	}
+	principal, err := a.Callers.Confirm(r.Context(), snapshot.Catalog, principal)
+	return snapshot, principal, exchange.NotLetIn(err)
+}
+
+// admit is enter for who reads a stored key along in a read of his own: one that
+// was seen a moment ago is taken as it was. A key that is not known, or no longer
+// good, may be so in a newer revision.
+func (a *api) admit(r *http.Request) (*exchange.Snapshot, auth.Principal, *wire.Problem) {
 	snapshot := a.Configuration.Current()
-	principal, err := auth.Authenticate(snapshot.Catalog, r.Header, a.Now())
-	if err != nil && !errors.Is(err, auth.ErrMissing) {
+	principal, err := a.Callers.Find(r.Context(), snapshot.Catalog, r.Header)
+	if err != nil && !errors.Is(err, auth.ErrMissing) && !errors.Is(err, auth.ErrUnavailable) {
 		fresh, unread := a.Configuration.Refresh(r.Context())
 		if unread != nil && errors.Is(err, auth.ErrUnknown) { // nobody can say that it is not known
 			return snapshot, principal, wire.Refuse(wire.ConfigurationUnavailable)
 		}
 		if fresh != snapshot {
 			snapshot = fresh
-			principal, err = auth.Authenticate(snapshot.Catalog, r.Header, a.Now())
+			principal, err = a.Callers.Find(r.Context(), snapshot.Catalog, r.Header)
 		}
 	}
-	switch {
-	case err == nil:
-		return snapshot, principal, nil
-	case errors.Is(err, auth.ErrDisabled):
-		return snapshot, principal, wire.Refuse(wire.KeyDisabled)
-	case errors.Is(err, auth.ErrExpired):
-		return snapshot, principal, wire.Refuse(wire.KeyExpired)
-	}
-	return snapshot, principal, wire.Refuse(wire.InvalidAPIKey)
+	return snapshot, principal, exchange.NotLetIn(err)
 }
 
 // refuse answers a problem in the protocol of the request's route, once the
