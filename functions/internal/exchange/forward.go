@@ -60,7 +60,7 @@ func (e *exchange) current(ctx context.Context) (settled func() *wire.Problem) {
 			return nil
 		}
 		e.in.Snapshot = fresh
-		return e.again()
+		return e.again(ctx)
 	}
 }
 
