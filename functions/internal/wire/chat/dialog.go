@@ -151,6 +151,8 @@ func (r *reader) names() (p *wire.Problem) {
 	user, p := r.facts.String("user")
 	if r.d.User == "" {
 		r.d.User = user
+	} else if user != "" && user != r.d.User {
+		r.d.Dropped = wire.Note(r.d.Dropped, "user")
 	}
 	if v := r.facts.Value("metadata"); v.Given() && p == nil {
 		if v.Kind() != '{' {

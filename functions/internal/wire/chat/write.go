@@ -15,6 +15,7 @@ import (
 //	thinking: disabled                           targets that cannot think refuse to be told
 //	user longer than 64 bytes                    beyond the provider's bound
 //	verbosity, prompt_cache_key, service_tier    except to OpenAI's own models
+//	an answer to be continued                    sent as it is, but most targets begin a new one (as messages.prefill)
 //	reasoning of earlier answers                 except to families that want it back, within the open turn
 //
 // Changed: developer is system except to OpenAI's own models; max_tokens is
@@ -32,6 +33,7 @@ func WriteDialog(d *wire.Dialog) (body []byte, dropped []string, _ *wire.Problem
 	}
 	w.flush()
 	w.Close()
+	w.prefill()
 	w.limits()
 	w.tools()
 	w.thinking()
@@ -76,6 +78,13 @@ func ofOpenAI(d *wire.Dialog) bool {
 	series := len(name) > 1 && name[0] == 'o' && name[1] >= '1' && name[1] <= '9'
 	return d.Provider == "openai" || d.Provider == "azure" || series ||
 		strings.Contains(name, "gpt-") && !strings.Contains(name, "gpt-oss")
+}
+
+// prefill notes that the client wants its last message continued.
+func (w *writer) prefill() {
+	if n := len(w.d.Messages); w.d.Client == wire.Messages && n > 0 && w.d.Messages[n-1].Role == wire.Assistant {
+		w.dropped = wire.Note(w.dropped, "messages.prefill")
+	}
 }
 
 // limits writes how long the answer may be and how it is drawn.

@@ -108,7 +108,8 @@ func (d *Deltas) start(v jsonedit.Value, out []wire.Delta) []wire.Delta {
 		if call.Arguments != "{}" {
 			text = call.Arguments
 		}
-		call.Arguments, part, d.called = "", call, true
+		call.Arguments, d.called = "", true
+		part = call
 	default:
 		return out
 	}
