@@ -65,6 +65,7 @@ func Request(f *wire.Facts, to wire.Protocol, o Options) (*Translation, *wire.Pr
 		return nil, p
 	}
 	d.Model, d.Provider = o.Model, o.Provider
+	hinted := d.CacheKey == "" && o.CacheKey != ""
 	t := &Translation{options: o, target: listen(to)}
 	if p := t.fitting.fit(d, to, o); p != nil {
 		return nil, p
@@ -75,7 +76,9 @@ func Request(f *wire.Facts, to wire.Protocol, o Options) (*Translation, *wire.Pr
 	}
 	t.Body = body
 	for _, name := range slices.Concat(d.Dropped, dropped) {
-		t.Dropped = wire.Note(t.Dropped, name)
+		if name != "prompt_cache_key" || !hinted { // the client does not know of our hint
+			t.Dropped = wire.Note(t.Dropped, name)
+		}
 	}
 	t.stamp(f.Endpoint)
 	t.client = speak(f, t.options.Stamp)

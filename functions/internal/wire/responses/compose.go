@@ -77,6 +77,7 @@ func unsaid(d *wire.Dialog) (names []string) {
 		{d.Named("stop", "stop", "stop_sequences"), len(d.Stop) > 0}, {"seed", d.Seed != nil}, {"top_k", d.TopK != nil},
 		{"presence_penalty", d.PresencePenalty != nil}, {"frequency_penalty", d.FrequencyPenalty != nil},
 		{d.Named("user", "user", "metadata.user_id"), len(d.User) > maxUser},
+		{d.Named("reasoning_effort", "reasoning.effort", "thinking"), d.ThinkingOff && d.Effort == ""},
 		{"cache_control", marked(d)}, {"messages.name", named(d)},
 	} {
 		if m.lost {
@@ -167,26 +168,22 @@ func formatName(name string) string {
 	return name
 }
 
-// reasoning says how hard to think. Whoever asks for thinking in other protocols
-// gets to see it, so a summary is asked for.
+// reasoning says how hard to think. A summary is asked for only where the client
+// has asked: providers refuse it to accounts that they have not verified. That
+// nothing is to be thought is said only in the client's own word for it, since
+// models that cannot think, or always do, refuse to be told.
 func reasoning(d *wire.Dialog) *thinking {
 	effort := d.Effort
 	switch {
-	case d.ThinkingOff:
-		effort = "none"
 	case effort == "max":
 		effort = "xhigh"
 	case effort == "" && d.ThinkingBudget > 0:
 		effort = effortOf(d.ThinkingBudget)
 	}
-	summary := d.Summary
-	if summary == "" && !d.ThinkingOff && (d.ThinkingBudget > 0 || d.ThinkingAuto) {
-		summary = "auto"
-	}
-	if effort == "" && summary == "" {
+	if effort == "" && d.Summary == "" {
 		return nil
 	}
-	return &thinking{Effort: effort, Summary: summary}
+	return &thinking{Effort: effort, Summary: d.Summary}
 }
 
 // effortOf is the word for a budget of thinking, in tokens.

@@ -193,7 +193,7 @@ func TestWriteDialog(t *testing.T) {
 		{"type":"function_call_output","call_id":"c3","output":""},{"type":"message","role":"user","content":[{"type":"input_text","text":"And?"}]}],
 		"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{}},"strict":false},
 		{"type":"custom","name":"p","format":{"type":"grammar","syntax":"lark","definition":"d"}}],"tool_choice":{"type":"custom","name":"p"},"parallel_tool_calls":true,
-		"text":{"format":{"type":"json_schema","name":"answer","schema":{"type":"object"}}},"reasoning":{"effort":"medium","summary":"auto"},
+		"text":{"format":{"type":"json_schema","name":"answer","schema":{"type":"object"}}},"reasoning":{"effort":"medium"},
 		"max_output_tokens":16,"temperature":0.5,"service_tier":"default","store":false,"stream":true}`
 	want = strings.NewReplacer("\n\t\t", "").Replace(want)
 	if diff := cmp.Diff(want, string(body)); diff != "" {
