@@ -20,6 +20,7 @@ type codec struct {
 	follow    func(wire.Counting) stream
 	problem   func(p *wire.Problem, requestID string) []byte
 	beat      func() []byte
+	errand    bool          // one call by a plan that claims and commits nothing
 	publishes bool          // answers have ids that a client may continue from
 	task      affinity.Kind // an answer is the beginning of a job of this kind, which must not begin twice; "": none
 }
@@ -50,6 +51,9 @@ func codecs() map[string]*codec {
 			answer:  messages.ReadResponse,
 			follow:  func(c wire.Counting) stream { return messages.NewStream(c) },
 			problem: messages.ErrorBody, beat: messages.Heartbeat,
+		},
+		wire.EndpointCountTokens: {
+			passes: anthropicHeaders(), rewrite: messages.Rewrite, problem: messages.ErrorBody, errand: true,
 		},
 		wire.EndpointEmbeddings: {
 			path: "/embeddings", passes: openAIHeaders(), rewrite: plainRewrite, answer: readEmbeddings,

@@ -160,7 +160,7 @@ func (e *exchange) errandCall(t *catalog.Target, q errand) (upstream.Request, er
 		header.Set(name, value)
 	}
 	return upstream.Request{
-		Method: q.method, URL: at, Header: header, Body: q.body,
+		Method: q.method, URL: at, Header: header, Body: q.body, Sign: e.signer(t),
 		AllowPrivate: t.Account.AllowPrivateNetwork || t.Account.Provider == catalog.Simulated,
 		FirstByte:    t.TimeoutJSON, Idle: t.IdleTimeout,
 	}, e.authenticate(t, header)
@@ -209,13 +209,12 @@ func (e *exchange) deliver(answer *upstream.Response, more func(name string) boo
 		}
 	}
 	flush := answer.Header.Get("Content-Length") == "" // its end is not known: it may come slowly
-	room, _ := e.rooms.Get().(*[]byte)
-	if room == nil || cap(*room) < chunk {
-		room = new([]byte)
-		*room = make([]byte, chunk)
+	held, _ := e.rooms.Get().(*room)
+	if held == nil {
+		held = newRoom()
 	}
-	defer e.rooms.Put(room)
-	buffer := (*room)[:chunk]
+	defer e.rooms.Put(held)
+	buffer := held.read
 	for {
 		n, err := answer.Body.Read(buffer)
 		if e.line.FirstByte == 0 && (n > 0 || err != nil) {
@@ -235,9 +234,6 @@ func (e *exchange) deliver(answer *upstream.Response, more func(name string) boo
 		}
 	}
 }
-
-// chunk is how much of an answer is held at a time, in bytes.
-const chunk = 32 << 10
 
 // torn ends an answer whose upstream has broken off: what has begun must not
 // look whole.

@@ -133,6 +133,10 @@ func (e *exchange) remix(ctx context.Context, from affinity.Task, at string) {
 		e.refuse(p)
 		return
 	}
+	if p := e.allowAlone(ctx); p != nil {
+		e.refuse(p)
+		return
+	}
 	q := errand{method: http.MethodPost, path: at + "/remix", query: e.http.URL.RawQuery, headers: openAIHeaders(), kind: "application/json"}
 	if e.form != nil {
 		q.kind, q.body = e.http.Header.Get("Content-Type"), e.form.Write(nil, ourFields()...)

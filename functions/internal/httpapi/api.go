@@ -112,15 +112,16 @@ type endpoint struct {
 // endpoints are the routes by their path without /v1.
 func endpoints() map[string]endpoint {
 	return map[string]endpoint{
-		"/chat/completions": {"POST", generate(wire.EndpointChat)},
-		"/responses":        {"POST", generate(wire.EndpointResponses)},
-		"/messages":         {"POST", generate(wire.EndpointMessages)},
-		"/embeddings":       {"POST", generate(wire.EndpointEmbeddings)},
-		"/videos":           {"GET, POST", (*api).videos},
-		"/models":           {"GET, HEAD", (*api).models},
-		"/healthz":          {"GET, HEAD", alive},
-		"/api/hello":        {"GET, HEAD", alive},
-		"/":                 {"GET, HEAD", alive},
+		"/chat/completions":      {"POST", generate(wire.EndpointChat)},
+		"/responses":             {"POST", generate(wire.EndpointResponses)},
+		"/messages":              {"POST", generate(wire.EndpointMessages)},
+		"/messages/count_tokens": {"POST", (*api).countTokens},
+		"/embeddings":            {"POST", generate(wire.EndpointEmbeddings)},
+		"/videos":                {"GET, POST", (*api).videos},
+		"/models":                {"GET, HEAD", (*api).models},
+		"/healthz":               {"GET, HEAD", alive},
+		"/api/hello":             {"GET, HEAD", alive},
+		"/":                      {"GET, HEAD", alive},
 	}
 }
 

@@ -3,6 +3,9 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,15 +53,61 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]any{"object": "list", "data": list})
 		return
 	}
-	list := make([]anthropicModel, 0, len(pools))
-	for _, pool := range pools {
+	page, more, p := cut(pools, r.URL.Query())
+	if p != nil {
+		refuse(w, r, p)
+		return
+	}
+	list := make([]anthropicModel, 0, len(page))
+	for _, pool := range page {
 		list = append(list, a.anthropic(pool))
 	}
-	page := map[string]any{"data": list, "has_more": false, "first_id": nil, "last_id": nil}
+	body := map[string]any{"data": list, "has_more": more, "first_id": nil, "last_id": nil}
 	if len(list) > 0 {
-		page["first_id"], page["last_id"] = list[0].ID, list[len(list)-1].ID
+		body["first_id"], body["last_id"] = list[0].ID, list[len(list)-1].ID
 	}
-	answer(w, page)
+	answer(w, body)
+}
+
+// Bounds of a page in Anthropic's form, which has pages where OpenAI's has all.
+const (
+	usualModels = 20
+	mostModels  = 1000
+)
+
+// cut takes the page that limit, after_id and before_id ask for, and whether there
+// is more in their direction.
+func cut(pools []*catalog.Pool, query url.Values) (page []*catalog.Pool, more bool, _ *wire.Problem) {
+	limit := usualModels
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > mostModels {
+			return nil, false, wire.Refuse(wire.InvalidRequest).About("limit").Saying("limit must be a number from 1 to " + strconv.Itoa(mostModels) + ".")
+		}
+		limit = n
+	}
+	after, before := query.Get("after_id"), query.Get("before_id")
+	if after != "" && before != "" {
+		return nil, false, wire.Refuse(wire.InvalidRequest).About("before_id").Saying("Send after_id or before_id, not both.")
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(pools, func(p *catalog.Pool) bool { return p.Name == name })
+	}
+	switch {
+	case after != "":
+		i := at(after)
+		if i < 0 {
+			return nil, false, wire.Refuse(wire.InvalidRequest).About("after_id").Saying("after_id is none of the models that this key may use.")
+		}
+		pools = pools[i+1:]
+	case before != "":
+		i := at(before)
+		if i < 0 {
+			return nil, false, wire.Refuse(wire.InvalidRequest).About("before_id").Saying("before_id is none of the models that this key may use.")
+		}
+		return pools[max(0, i-limit):i], i > limit, nil
+	}
+	return pools[:min(limit, len(pools))], len(pools) > limit, nil
 }
 
 // model describes one model or group.

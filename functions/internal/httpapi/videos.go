@@ -56,10 +56,20 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request, name string, bodied 
 	if p != nil || !bodied {
 		return in, p
 	}
-	if form.Is(r.Header.Get("Content-Type")) && plain(r.Header) {
+	if name == wire.EndpointVideos && form.Is(r.Header.Get("Content-Type")) && plain(r.Header) {
 		in.Body, p = readBytes(w, r)
 	} else {
 		in.Body, p = readBody(w, r)
 	}
 	return in, p
+}
+
+// countTokens counts the tokens of a Messages request.
+func (a *api) countTokens(w http.ResponseWriter, r *http.Request) {
+	in, p := a.begin(w, r, wire.EndpointCountTokens, true)
+	if p != nil {
+		refuse(w, r, p)
+		return
+	}
+	a.Exchange.CountTokens(w, r, in)
 }
