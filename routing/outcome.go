@@ -27,6 +27,7 @@ const (
 	Repairable              // an error that one changed resend to the same deployment may cure
 	LocalRefusal            // our own permission, budget, guardrail or caller's limit, found at the attempt
 	AtLimit                 // the deployment's own limit had no room: nothing was sent
+	Incapable               // the request cannot be said in the deployment's protocol: nothing was sent
 	Cancelled               // the client left
 	Expired                 // the exchange's deadline came
 	classes
@@ -39,7 +40,7 @@ func (c Class) String() string {
 	}
 	return [classes]string{"success", "rate_limited", "server_error", "unreachable", "broken", "stale", "context_exceeded",
 		"content_refused", "credential_refused", "exhausted", "unknown_model", "rejected", "repairable", "local_refusal",
-		"at_limit", "cancelled", "deadline_exceeded"}[c]
+		"at_limit", "incapable", "cancelled", "deadline_exceeded"}[c]
 }
 
 // Outcome is what came of one attempt.
@@ -71,7 +72,7 @@ func (c Class) transient() bool {
 }
 
 // called reports whether something was sent, so that there was a call.
-func (c Class) called() bool { return c != AtLimit && c != LocalRefusal }
+func (c Class) called() bool { return c != AtLimit && c != LocalRefusal && c != Incapable }
 
 // Keyed reports whether the failure may be one of the key, not of the account.
 func (c Class) Keyed() bool { return c == RateLimited || c == CredentialRefused || c == Exhausted }

@@ -97,6 +97,16 @@ func (r *Run) noRoom(now time.Time, o Outcome) Step {
 	return r.again(wait)
 }
 
+// unable follows a deployment whose protocol cannot say what was asked. Another
+// may; if none does, what it lacks is the answer.
+func (r *Run) unable(now time.Time, o Outcome) Step {
+	if r.report.target == nil {
+		r.report = failed{r.last.Number, o.Class, r.last.Candidate.Target}
+	}
+	r.lasting = true
+	return r.leave(now, o)
+}
+
 // leave goes on without the current candidate, unless affinity is strict and
 // its trouble passes by itself.
 func (r *Run) leave(now time.Time, o Outcome) Step {

@@ -142,6 +142,8 @@ func (r *Run) next(now time.Time, o Outcome) Step {
 	switch o.Class {
 	case AtLimit:
 		return r.noRoom(now, o)
+	case Incapable:
+		return r.unable(now, o)
 	case CredentialRefused, Exhausted, UnknownModel:
 		return r.leave(now, o)
 	case RateLimited, Unreachable:
@@ -183,8 +185,9 @@ func (r *Run) note(now time.Time, o Outcome) {
 		return
 	}
 	// The primary's last error is the answer when all fail, except that a
-	// refused credential of ours is nothing to tell where there is anything else.
-	mine := r.report.target == nil || r.report.target == target
+	// refused credential of ours is nothing to tell where there is anything else,
+	// nor is a protocol that could not say what was asked.
+	mine := r.report.target == nil || r.report.target == target || r.report.class == Incapable
 	if mine || r.report.class == CredentialRefused && o.Class != CredentialRefused {
 		r.report = failed{r.last.Number, o.Class, target}
 	}
