@@ -85,6 +85,12 @@ func TestSituations(t *testing.T) {
 		{name: "local refusal", answer: always(routing.Outcome{Class: routing.LocalRefusal}), want: returned(1)},
 		{name: "plain 400", answer: always(routing.Outcome{Class: routing.Rejected}), want: returned(1)},
 
+		// What a deployment's protocol cannot say: another is asked; none counts as called.
+		{name: "cannot be said", answer: fails("gpt-b", routing.Incapable), want: movedAfter(1)},
+		{name: "cannot be said by anybody", answer: always(routing.Outcome{Class: routing.Incapable}), want: func(tr trace) bool {
+			return tr.end.Action == routing.Relay && tr.end.Relay == 1 && len(tr.end.Candidate.Path) == 0
+		}},
+
 		// Output already sent: ended, no second answer.
 		{name: "5xx after output", answer: always(routing.Outcome{Class: routing.ServerError, Output: true}), want: aborted},
 		{name: "cut after output", answer: always(routing.Outcome{Class: routing.Broken, Output: true}), want: aborted},

@@ -24,7 +24,7 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 		return failed(err)
 	}
 	e.line.FirstByte = e.Now().Sub(e.in.Start)
-	read, err := e.codec.answer(body, counting(e.serving.Target))
+	read, err := e.speaks(e.serving.Target).answer(body, counting(e.serving.Target))
 	switch {
 	case err != nil:
 		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
@@ -73,6 +73,9 @@ const soon = 2 * time.Second
 // id could not be made usable.
 func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstream.Response) (notice string) {
 	e.line.Status = from.Status
+	if e.bridge != nil {
+		answer.ID = e.answerID
+	}
 	if answer.HasUsage {
 		e.line.Usage = &answer.Usage
 		e.line.Cost = cost(e.serving.Target.Price, answer.Usage)
@@ -116,7 +119,7 @@ func (e *exchange) publish(ctx context.Context, answer wire.Answer) error {
 	p := e.plan.Publication(answer.ID)
 	t := e.serving.Target
 	p.Owner.Deployment, p.Owner.Connection, p.Owner.BaseURL, p.Owner.Boundary = t.ID, t.Account.ID, t.BaseURL, t.Account.Boundary
-	p.Owner.Native = true
+	p.Owner.Native = e.bridge == nil
 	p.Retention = affinity.Forever
 	if retention := time.Duration(e.in.Snapshot.Catalog.Affinity().Retention); retention > 0 {
 		p.Retention = retention

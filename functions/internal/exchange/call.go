@@ -14,17 +14,17 @@ import (
 const eventStream = "text/event-stream"
 
 // call builds one attempt at a target, anew from the client's own bytes. The
-// error is a secret that is not there.
+// error is a secret that is not there, or a *wire.Problem where the target's
+// protocol cannot say what was asked.
 func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, error) {
 	at, err := e.address(t)
 	if err != nil {
 		return upstream.Request{}, wire.Rewritten{}, err
 	}
-	facts, err := e.body()
+	rewritten, err := e.say(t)
 	if err != nil {
 		return upstream.Request{}, wire.Rewritten{}, err
 	}
-	rewritten := e.codec.rewrite(facts, e.edits(t))
 	header := e.header(t)
 	if err := e.authenticate(t, header); err != nil {
 		return upstream.Request{}, wire.Rewritten{}, err
@@ -42,6 +42,20 @@ func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, er
 		AllowPrivate: t.Account.AllowPrivateNetwork || t.Account.Provider == catalog.Simulated,
 		FirstByte:    first, Idle: t.IdleTimeout,
 	}, rewritten, nil
+}
+
+// say returns the client's request as a target is to read it: its own bytes with
+// edits, or a translation.
+func (e *exchange) say(t *catalog.Target) (wire.Rewritten, error) {
+	e.bridge = nil
+	if !e.native(t) {
+		return e.translate(t)
+	}
+	facts, err := e.body()
+	if err != nil {
+		return wire.Rewritten{}, err
+	}
+	return e.codec.rewrite(facts, e.edits(t)), nil
 }
 
 // body is the client's own or, after a refused signature, the repaired one.
@@ -71,12 +85,14 @@ func (e *exchange) address(t *catalog.Target) (*url.URL, error) {
 		return nil, err
 	}
 	at := *base
-	path := e.codec.path
+	path := e.speaks(t).path
 	if strings.HasSuffix(strings.TrimSuffix(at.Path, "/"), "/v1") {
 		path = strings.TrimPrefix(path, "/v1")
 	}
 	at.Path = strings.TrimSuffix(at.Path, "/") + path
-	at.RawQuery = e.http.URL.RawQuery
+	if e.native(t) {
+		at.RawQuery = e.http.URL.RawQuery
+	}
 	return &at, nil
 }
 
@@ -105,13 +121,14 @@ func (e *exchange) hint(t *catalog.Target) string {
 // that belong to the protocol.
 func (e *exchange) header(t *catalog.Target) http.Header {
 	header := make(http.Header, 12)
-	for _, name := range e.codec.passes {
+	spoken := e.speaks(t)
+	for _, name := range spoken.passes {
 		if values := e.http.Header[name]; len(values) > 0 {
 			header[name] = values
 		}
 	}
-	if e.codec.version != "" && header.Get("Anthropic-Version") == "" {
-		header.Set("Anthropic-Version", e.codec.version)
+	if spoken.version != "" && header.Get("Anthropic-Version") == "" {
+		header.Set("Anthropic-Version", spoken.version)
 	}
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept-Encoding", "identity")

@@ -30,6 +30,12 @@ type stream interface {
 	Event(name, data []byte) wire.Step
 	End() wire.Status
 	Answer() wire.Answer
+	failing
+}
+
+// failing ends an answer that has begun.
+type failing interface {
+	// Failure is the protocol's error event, in keeping with what was sent.
 	Failure(*wire.Problem, wire.Stamp) []byte
 }
 

@@ -3,6 +3,7 @@ package exchange
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/affinity"
@@ -28,6 +29,9 @@ func (e *exchange) headers(h http.Header) {
 	if candidate.Target != nil {
 		target = wanted(candidate)
 		h.Set("X-Holdfast-Deployment", target.Deployment)
+	}
+	if e.bridge != nil && len(e.bridge.Dropped) > 0 && e.serving.Target != nil {
+		h.Set("X-Holdfast-Dropped", strings.Join(e.bridge.Dropped, ", "))
 	}
 	word := string(e.plan.Outcome(target))
 	h.Set("X-Holdfast-Affinity", word)
@@ -82,7 +86,7 @@ func (e *exchange) breakOff(p *wire.Problem) {
 	if e.following == nil { // only heartbeats have been sent
 		e.following = e.codec.follow(wire.ByProtocol)
 	}
-	last := e.following.Failure(p, wire.Stamp{RequestID: e.in.ID, Model: e.facts.Model, At: e.Now()})
+	last := e.following.Failure(p, e.stamp())
 	_ = e.reply.send(last, http.StatusOK, nil)
 	panic(http.ErrAbortHandler)
 }

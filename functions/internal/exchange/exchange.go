@@ -32,6 +32,7 @@ import (
 	"holdfast/functions/internal/telemetry"
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/bridge"
 	"holdfast/functions/internal/wire/form"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
@@ -103,19 +104,21 @@ type exchange struct {
 
 	attempts  routing.Run
 	step      routing.Step
-	learned   int               // failures that the store has been told of
-	planned   routing.Candidate // the first that was to be tried
-	serving   routing.Candidate // tried now, or served
-	shift     int               // keys of the connection that were passed over
-	places    []*catalog.Target // whose concurrency this exchange counts in
-	repaired  *wire.Facts       // of the body whose signatures were refused; nil: not repaired
-	following stream            // the answer that is relayed
-	allowed   allowances        // limits and budgets of the caller
-	caches    bool              // the response cache is asked and told
-	cached    store.Handle      // of the answer that it has for this request
-	found     *kept             // that answer; nil: none
-	form      *form.Form        // the body, where it is one; nil: it is JSON
-	sent      int               // calls of errands
+	learned   int                 // failures that the store has been told of
+	planned   routing.Candidate   // the first that was to be tried
+	serving   routing.Candidate   // tried now, or served
+	shift     int                 // keys of the connection that were passed over
+	places    []*catalog.Target   // whose concurrency this exchange counts in
+	repaired  *wire.Facts         // of the body whose signatures were refused; nil: not repaired
+	following failing             // the answer that is relayed
+	bridge    *bridge.Translation // of the current attempt; nil: the target speaks the client's protocol
+	answerID  string              // that a bridge gives its answer
+	allowed   allowances          // limits and budgets of the caller
+	caches    bool                // the response cache is asked and told
+	cached    store.Handle        // of the answer that it has for this request
+	found     *kept               // that answer; nil: none
+	form      *form.Form          // the body, where it is one; nil: it is JSON
+	sent      int                 // calls of errands
 	rest      []func(context.Context)
 }
 

@@ -58,7 +58,7 @@ func (e *exchange) rejected(answer *upstream.Response) tried {
 	}
 	body = e.withoutKeys(body)
 	t.fault = wire.ParseError(answer.Status, body)
-	if jsonedit.Read(body).Kind() == '{' && jsonedit.Valid(body) { // a proxy's page is no error of the protocol
+	if e.bridge == nil && jsonedit.Read(body).Kind() == '{' && jsonedit.Valid(body) { // a proxy's page is no error of the protocol
 		t.body = body
 	}
 	t.outcome = routing.Outcome{Class: e.classOf(t.fault), RetryAfter: retryAfter(answer.Header, e.Now())}
@@ -171,7 +171,10 @@ func aboutRequest(class routing.Class) bool {
 // told is the problem that stands for a provider's failure where its own body
 // cannot be shown.
 func told(t tried) *wire.Problem {
-	if t.fault == nil {
+	switch {
+	case t.problem != nil:
+		return t.problem
+	case t.fault == nil:
 		return wire.Refuse(wire.UpstreamFailed)
 	}
 	return t.fault.Problem().After(t.outcome.RetryAfter)

@@ -12,6 +12,7 @@ import (
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/bridge"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
 )
@@ -86,7 +87,7 @@ func (e *exchange) route(ctx context.Context) {
 	}
 	e.turn = e.turns.Add(1)
 	e.decision = routing.Plan(routing.Request{
-		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint,
+		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint, Bridges: bridge.Bridges,
 		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
 		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
 		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks, SideEffects: e.codec.task != "",

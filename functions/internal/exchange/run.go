@@ -18,6 +18,7 @@ type tried struct {
 	header  http.Header         // the provider's
 	body    []byte              // the provider's error body; nil where there is none to show
 	fault   *wire.UpstreamError // what the provider said
+	problem *wire.Problem       // ours, where the provider was not asked
 	shown   bool                // the provider's own error event has reached the client
 	refusal *wire.Problem       // why the client does not get what the provider has made; nil: it does
 }
@@ -128,7 +129,11 @@ func ended(ctx context.Context) routing.Class {
 // try makes one attempt at the current candidate.
 func (e *exchange) try(ctx context.Context) (t tried) {
 	call, rewritten, err := e.call(e.serving.Target)
-	if err != nil {
+	var p *wire.Problem
+	switch {
+	case errors.As(err, &p):
+		return tried{outcome: routing.Outcome{Class: routing.Incapable}, problem: p}
+	case err != nil:
 		e.Log.ErrorContext(ctx, "an attempt cannot be built", "deployment", e.serving.Target.ID, "error", err)
 		return tried{outcome: routing.Outcome{Class: routing.CredentialRefused}}
 	}

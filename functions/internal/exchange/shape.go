@@ -15,7 +15,12 @@ type shaper interface {
 
 // shaper gives an attempt's answer the form that its client reads.
 func (e *exchange) shaper() shaper {
-	if e.codec.task != "" {
+	switch {
+	case e.bridge != nil:
+		told := bridged{e.bridge, e.bridge.Stream()}
+		e.following = told.Stream
+		return told
+	case e.codec.task != "":
 		return unaddressed{}
 	}
 	return passthrough{}

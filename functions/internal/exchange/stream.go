@@ -23,21 +23,23 @@ const (
 // relay passes a stream on, byte for byte, and ends it as its protocol does.
 type relay struct {
 	*exchange
-	ctx    context.Context
-	answer *upstream.Response
-	added  bool // the usage chunk was asked for by us: the client is spared it
-	events *sse.Reader
-	shape  shaper
-	held   []byte // whole events that wait to be sent together
-	count  int    // of held events
-	output bool   // there was output: this target is final
+	ctx     context.Context
+	answer  *upstream.Response
+	reading stream // what the upstream's events mean
+	added   bool   // the usage chunk was asked for by us: the client is spared it
+	events  *sse.Reader
+	shape   shaper
+	held    []byte // whole events that wait to be sent together
+	count   int    // of held events
+	output  bool   // there was output: this target is final
 }
 
 // relay follows a streamed answer. Events are sent as soon as the upstream
 // pauses; those that arrive together leave together.
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
-	e.following = e.codec.follow(counting(e.serving.Target))
-	r := &relay{exchange: e, ctx: ctx, answer: answer, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.shaper()}
+	reading := e.speaks(e.serving.Target).follow(counting(e.serving.Target))
+	e.following = reading
+	r := &relay{exchange: e, ctx: ctx, answer: answer, reading: reading, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.shaper()}
 	room, _ := e.rooms.Get().(*room)
 	if room == nil {
 		room = newRoom()
@@ -88,7 +90,7 @@ func (r *relay) follow() (whole bool, _ tried) {
 		if err != nil {
 			return r.stopped(err)
 		}
-		step := r.following.Event(event.Name, event.Data)
+		step := r.reading.Event(event.Name, event.Data)
 		switch step.Status {
 		case wire.Completed, wire.Incomplete:
 			return r.finish(*event)
@@ -131,10 +133,11 @@ func (r *relay) finish(terminal sse.Event) (bool, tried) {
 	if r.ctx.Err() != nil {
 		return false, r.outcome(ended(r.ctx))
 	}
-	if notice := r.succeed(r.ctx, r.following.Answer(), r.answer); notice != "" {
+	end := r.shape.Event(nil, terminal) // before the books: what is kept of an answer is told by then
+	if notice := r.succeed(r.ctx, r.reading.Answer(), r.answer); notice != "" {
 		r.held = sse.AppendComment(r.held, notice)
 	}
-	r.held = r.shape.Event(r.held, terminal)
+	r.held = append(r.held, end...)
 	_ = r.flush()
 	r.reply.end()
 	return true, tried{outcome: routing.Outcome{Class: routing.Success}, status: r.answer.Status}
@@ -152,7 +155,11 @@ func (r *relay) fail(event sse.Event, fault *wire.UpstreamError) tried {
 	if !r.output && !r.reply.started() {
 		return r.inside(r.answer.Header, fault)
 	}
-	r.held = r.shape.Event(r.held, event)
+	if r.bridge != nil {
+		r.held = append(r.held, r.exchange.following.Failure(fault.Problem(), r.stamp())...)
+	} else {
+		r.held = r.shape.Event(r.held, event)
+	}
 	_ = r.flush()
 	t := r.outcome(routing.ServerError)
 	t.shown = true
@@ -163,7 +170,7 @@ func (r *relay) fail(event sse.Event, fault *wire.UpstreamError) tried {
 // providers leave it out: then the answer says itself that it is whole.
 func (r *relay) stopped(err error) (bool, tried) {
 	if errors.Is(err, io.EOF) {
-		if end := r.following.End(); end == wire.Completed || end == wire.Incomplete {
+		if end := r.reading.End(); end == wire.Completed || end == wire.Incomplete {
 			return r.finish(sse.Event{})
 		}
 	}
