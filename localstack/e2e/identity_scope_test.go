@@ -96,6 +96,8 @@ func TestI11Response(t *testing.T) {
 // logged is what these tests read of an exchange's line.
 type logged struct {
 	Msg, Key, Session, Lane, Endpoint string
+	Affinity, Deployment              string
+	Status                            int
 }
 
 // exchanges are the log's lines of exchanges, after the gateway has stopped: a
