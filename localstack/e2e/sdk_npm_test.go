@@ -21,8 +21,8 @@ type noted struct {
 	Status                                      int
 }
 
-// script runs one of the scripts in clients against a gateway.
-func script(t *testing.T, base, name string) []noted {
+// script runs one of the scripts in clients against a gateway, for a model.
+func script(t *testing.T, base, name, model string, env ...string) []noted {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -38,7 +38,8 @@ func script(t *testing.T, base, name string) []noted {
 	defer cancel()
 	command := exec.CommandContext(ctx, node, name)
 	command.Dir = "clients"
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "HOLDFAST_URL=" + base, "HOLDFAST_KEY=" + keyA}
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "HOLDFAST_URL=" + base, "HOLDFAST_KEY=" + keyA, "HOLDFAST_MODEL=" + model}
+	command.Env = append(command.Env, env...)
 	out, err := command.Output()
 	if failed, ended := err.(*exec.ExitError); ended {
 		t.Fatalf("%s: %v\n%s", name, err, failed.Stderr)
@@ -107,11 +108,47 @@ func (n noted) told(t *testing.T, error string, status int, code, kind string) {
 	}
 }
 
-// TestSDKNpmChat runs the openai package over Chat Completions.
-func TestSDKNpmChat(t *testing.T) {
+// onEachProtocol runs a client against deployments of its own protocol and of the
+// two others.
+func onEachProtocol(t *testing.T, run func(*testing.T, string)) {
 	t.Parallel()
+	for _, protocol := range protocols() {
+		t.Run(protocol, func(t *testing.T) { run(t, protocol) })
+	}
+}
+
+// TestSDKVercel runs the AI SDK over each endpoint on deployments of each
+// protocol: plain, streamed, and with the tool's round trip made by the SDK.
+func TestSDKVercel(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range protocols() {
+		t.Run(endpoint, func(t *testing.T) {
+			for _, protocol := range protocols() {
+				t.Run(protocol, func(t *testing.T) {
+					r := npmRig(t)
+					all := script(t, r.URL, "ai-sdk.mjs", protocol, "HOLDFAST_ENDPOINT="+endpoint)
+					if len(all) != 4 {
+						t.Fatalf("%d turns: %+v", len(all), all)
+					}
+					for i, n := range all {
+						called := i >= 2
+						if n.Finish != "stop" || n.Text == "" || n.Deployment != all[0].Deployment || n.Session != all[0].Session ||
+							(n.Tool == "bash") != called || called && n.Chunks != 2 || !called && n.Tokens == 0 {
+							t.Errorf("%s: %+v", n.Name, n)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestSDKNpmChat runs the openai package over Chat Completions.
+func TestSDKNpmChat(t *testing.T) { onEachProtocol(t, npmChat) }
+
+func npmChat(t *testing.T, protocol string) {
 	r := npmRig(t)
-	rest := conversed(t, script(t, r.URL, "openai-chat.mjs"), "stop", "tool_calls")
+	rest := conversed(t, script(t, r.URL, "openai-chat.mjs", protocol), "stop", "tool_calls")
 	if len(rest) != 3 {
 		t.Fatalf("%d refusals, want 3: %+v", len(rest), rest)
 	}
@@ -121,10 +158,11 @@ func TestSDKNpmChat(t *testing.T) {
 }
 
 // TestSDKNpmResponses runs the openai package over Responses.
-func TestSDKNpmResponses(t *testing.T) {
-	t.Parallel()
+func TestSDKNpmResponses(t *testing.T) { onEachProtocol(t, npmResponses) }
+
+func npmResponses(t *testing.T, protocol string) {
 	r := npmRig(t)
-	rest := conversed(t, script(t, r.URL, "openai-responses.mjs"), "completed", "completed")
+	rest := conversed(t, script(t, r.URL, "openai-responses.mjs", protocol), "completed", "completed")
 	if len(rest) != 5 {
 		t.Fatalf("%d more turns, want 5: %+v", len(rest), rest)
 	}
@@ -139,10 +177,11 @@ func TestSDKNpmResponses(t *testing.T) {
 }
 
 // TestSDKNpmMessages runs the @anthropic-ai/sdk package.
-func TestSDKNpmMessages(t *testing.T) {
-	t.Parallel()
+func TestSDKNpmMessages(t *testing.T) { onEachProtocol(t, npmMessages) }
+
+func npmMessages(t *testing.T, protocol string) {
 	r := npmRig(t)
-	rest := conversed(t, script(t, r.URL, "anthropic-messages.mjs"), "end_turn", "tool_use")
+	rest := conversed(t, script(t, r.URL, "anthropic-messages.mjs", protocol), "end_turn", "tool_use")
 	if len(rest) != 3 {
 		t.Fatalf("%d refusals, want 3: %+v", len(rest), rest)
 	}

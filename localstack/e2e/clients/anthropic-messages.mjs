@@ -1,13 +1,13 @@
 // A conversation with a tool over Messages, by the official SDK.
 import Anthropic from '@anthropic-ai/sdk';
-import { base, done, key, refusal, turn } from './say.mjs';
+import { base, done, key, model, refusal, turn } from './say.mjs';
 
 const client = new Anthropic({ baseURL: base, apiKey: key });
 const tools = [
   { name: 'bash', input_schema: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] } },
 ];
 const messages = [{ role: 'user', content: 'Hello' }];
-const body = () => ({ model: 'messages', max_tokens: 200, system: 'Be brief.', tools, messages });
+const body = () => ({ model, max_tokens: 200, system: 'Be brief.', tools, messages });
 
 const first = await client.messages.create(body()).withResponse();
 turn('create', first.response.headers, {
@@ -50,5 +50,5 @@ const stranger = new Anthropic({ baseURL: base, apiKey: 'sk-unknown', maxRetries
 await refusal('an unknown key', () => stranger.messages.create(body()));
 await refusal('an unknown model', () => client.messages.create({ ...body(), model: 'none', stream: true }));
 const limited = client.withOptions({ maxRetries: 0 });
-await refusal('a limit', () => limited.messages.create({ ...body(), model: 'limited-messages' }));
+await refusal('a limit', () => limited.messages.create({ ...body(), model: `limited-${model}` }));
 done();

@@ -1,6 +1,6 @@
 // A conversation with a tool over Chat Completions, by the official SDK.
 import OpenAI from 'openai';
-import { base, done, key, refusal, turn } from './say.mjs';
+import { base, done, key, model, refusal, turn } from './say.mjs';
 
 const client = new OpenAI({ baseURL: `${base}/v1`, apiKey: key });
 const tools = [
@@ -17,7 +17,7 @@ const messages = [
   { role: 'user', content: 'Hello' },
 ];
 
-const first = await client.chat.completions.create({ model: 'chat', messages, tools }).withResponse();
+const first = await client.chat.completions.create({ model, messages, tools }).withResponse();
 turn('create', first.response.headers, {
   text: first.data.choices[0].message.content,
   finish: first.data.choices[0].finish_reason,
@@ -25,7 +25,7 @@ turn('create', first.response.headers, {
 });
 
 messages.push(first.data.choices[0].message, { role: 'user', content: 'Go on' });
-const second = await client.chat.completions.create({ model: 'chat', messages, tools, stream: true }).withResponse();
+const second = await client.chat.completions.create({ model, messages, tools, stream: true }).withResponse();
 let text = '';
 let finish = null;
 let chunks = 0;
@@ -46,13 +46,13 @@ const watching = client.withOptions({
   },
 });
 messages.push({ role: 'assistant', content: text }, { role: 'user', content: 'RUNTOOL list the files' });
-const called = (await watching.chat.completions.stream({ model: 'chat', messages, tools }).finalChatCompletion()).choices[0];
+const called = (await watching.chat.completions.stream({ model, messages, tools }).finalChatCompletion()).choices[0];
 const call = called.message.tool_calls[0];
 turn('a tool call by stream()', headers, { tool: call.function.name, finish: called.finish_reason });
 
 messages.push(called.message, { role: 'tool', tool_call_id: call.id, content: 'a.txt' });
 const usage = { include_usage: true };
-const last = await watching.chat.completions.stream({ model: 'chat', messages, tools, stream_options: usage }).finalChatCompletion();
+const last = await watching.chat.completions.stream({ model, messages, tools, stream_options: usage }).finalChatCompletion();
 turn('the tool\'s result by stream()', headers, {
   text: last.choices[0].message.content,
   finish: last.choices[0].finish_reason,
@@ -60,8 +60,8 @@ turn('the tool\'s result by stream()', headers, {
 });
 
 const stranger = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'sk-unknown', maxRetries: 0 });
-await refusal('an unknown key', () => stranger.chat.completions.create({ model: 'chat', messages }));
+await refusal('an unknown key', () => stranger.chat.completions.create({ model, messages }));
 await refusal('an unknown model', () => client.chat.completions.create({ model: 'none', messages, stream: true }));
 const limited = client.withOptions({ maxRetries: 0 });
-await refusal('a limit', () => limited.chat.completions.create({ model: 'limited-chat', messages }));
+await refusal('a limit', () => limited.chat.completions.create({ model: `limited-${model}`, messages }));
 done();

@@ -1,7 +1,7 @@
 // A conversation with a tool over Responses, by the official SDK: with the
 // whole history in each request, then by the previous response's id.
 import OpenAI from 'openai';
-import { base, done, key, refusal, turn } from './say.mjs';
+import { base, done, key, model, refusal, turn } from './say.mjs';
 
 let headers;
 const client = new OpenAI({
@@ -22,7 +22,7 @@ const tools = [
   },
 ];
 const input = [{ role: 'user', content: 'Hello' }];
-const body = () => ({ model: 'responses', instructions: 'Be brief.', store: false, tools, input });
+const body = () => ({ model, instructions: 'Be brief.', store: false, tools, input });
 
 const first = await client.responses.create(body());
 turn('create', headers, { text: first.output_text, finish: first.status, tokens: first.usage.total_tokens });
@@ -45,17 +45,17 @@ input.push(...called.output, { type: 'function_call_output', call_id: call.call_
 const last = await client.responses.stream(body()).finalResponse();
 turn('the tool\'s result by stream()', headers, { text: last.output_text, finish: last.status, tokens: last.usage.total_tokens });
 
-const kept = await client.responses.create({ model: 'responses', input: 'Remember this', store: true });
+const kept = await client.responses.create({ model, input: 'Remember this', store: true });
 turn('a stored response', headers, { text: kept.output_text, finish: kept.status });
 const followed = await client.responses
-  .stream({ model: 'responses', input: 'And now?', previous_response_id: kept.id, store: true })
+  .stream({ model, input: 'And now?', previous_response_id: kept.id, store: true })
   .finalResponse();
 turn('its continuation by stream()', headers, { text: followed.output_text, finish: followed.status });
-const third = await client.responses.create({ model: 'responses', input: 'And then?', previous_response_id: followed.id });
+const third = await client.responses.create({ model, input: 'And then?', previous_response_id: followed.id });
 turn('the continuation of that', headers, { text: third.output_text, finish: third.status });
 
 await refusal('an unknown response', () =>
-  client.responses.create({ model: 'responses', input: 'x', previous_response_id: 'resp_unknown', stream: true }),
+  client.responses.create({ model, input: 'x', previous_response_id: 'resp_unknown', stream: true }),
 );
 const stranger = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'sk-unknown', maxRetries: 0 });
 await refusal('an unknown key', () => stranger.responses.create(body()));

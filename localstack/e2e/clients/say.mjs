@@ -4,6 +4,12 @@
 export const base = required('HOLDFAST_URL');
 export const key = required('HOLDFAST_KEY');
 
+/** The model to ask: what serves it speaks a protocol that need not be the client's. */
+export const model = required('HOLDFAST_MODEL');
+
+/** The endpoint to use, for scripts that know several. */
+export const endpoint = process.env.HOLDFAST_ENDPOINT;
+
 function required(name) {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set`);
