@@ -45,15 +45,16 @@ func shell() map[string]any {
 }
 
 // TestSDKGoChat holds a conversation with a tool through openai-go.
-func TestSDKGoChat(t *testing.T) {
-	t.Parallel()
+func TestSDKGoChat(t *testing.T) { onEachProtocol(t, goChat) }
+
+func goChat(t *testing.T, protocol string) {
 	r := newRig(t, "memory")
 	client := openai.NewClient(openaioption.WithBaseURL(r.URL+"/v1"), openaioption.WithAPIKey(keyA))
 	var response *http.Response
 	into := openaioption.WithResponseInto(&response)
 	c := &thread{t: t}
 	body := openai.ChatCompletionNewParams{
-		Model: "chat", Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be brief."), openai.UserMessage("Hello")},
+		Model: protocol, Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be brief."), openai.UserMessage("Hello")},
 		Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "bash", Parameters: shell()})},
 	}
 	first, err := client.Chat.Completions.New(t.Context(), body, into)
@@ -92,8 +93,9 @@ func streamChat(t *testing.T, client openai.Client, body openai.ChatCompletionNe
 
 // TestSDKGoResponses holds the same conversation over Responses, first with the
 // whole history in each request, then by the previous response's id.
-func TestSDKGoResponses(t *testing.T) {
-	t.Parallel()
+func TestSDKGoResponses(t *testing.T) { onEachProtocol(t, goResponses) }
+
+func goResponses(t *testing.T, protocol string) {
 	r := newRig(t, "memory")
 	client := openai.NewClient(openaioption.WithBaseURL(r.URL+"/v1"), openaioption.WithAPIKey(keyA))
 	var response *http.Response
@@ -103,7 +105,7 @@ func TestSDKGoResponses(t *testing.T) {
 	items := responses.ResponseInputParam{message("Hello", "user")}
 	body := func() responses.ResponseNewParams {
 		return responses.ResponseNewParams{
-			Model: "responses", Instructions: openai.String("Be brief."), Store: openai.Bool(false),
+			Model: protocol, Instructions: openai.String("Be brief."), Store: openai.Bool(false),
 			Input: responses.ResponseNewParamsInputUnion{OfInputItemList: items},
 			Tools: []responses.ToolUnionParam{responses.ToolParamOfFunction("bash", shell(), false)},
 		}
@@ -128,7 +130,7 @@ func TestSDKGoResponses(t *testing.T) {
 	last := streamResponse(t, client, body(), &response)
 	c.turn("the tool's result", response, nil, last.OutputText() != "" && last.Status == "completed")
 
-	stored := responses.ResponseNewParams{Model: "responses", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Remember this")}}
+	stored := responses.ResponseNewParams{Model: protocol, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Remember this")}}
 	kept, err := client.Responses.New(t.Context(), stored, into)
 	if err != nil {
 		t.Fatal(err)
@@ -166,8 +168,9 @@ func streamResponse(t *testing.T, client openai.Client, body responses.ResponseN
 }
 
 // TestSDKGoMessages holds the same conversation through anthropic-sdk-go.
-func TestSDKGoMessages(t *testing.T) {
-	t.Parallel()
+func TestSDKGoMessages(t *testing.T) { onEachProtocol(t, goMessages) }
+
+func goMessages(t *testing.T, protocol string) {
 	r := newRig(t, "memory")
 	client := anthropic.NewClient(anthropicoption.WithBaseURL(r.URL), anthropicoption.WithAPIKey(keyA))
 	var response *http.Response
@@ -175,7 +178,7 @@ func TestSDKGoMessages(t *testing.T) {
 	c := &thread{t: t}
 	tool := anthropic.ToolUnionParamOfTool(anthropic.ToolInputSchemaParam{Properties: shell()["properties"], Required: []string{"command"}}, "bash")
 	body := anthropic.MessageNewParams{
-		Model: "messages", MaxTokens: 200, System: []anthropic.TextBlockParam{{Text: "Be brief."}}, Tools: []anthropic.ToolUnionParam{tool},
+		Model: anthropic.Model(protocol), MaxTokens: 200, System: []anthropic.TextBlockParam{{Text: "Be brief."}}, Tools: []anthropic.ToolUnionParam{tool},
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hello"))},
 	}
 	first, err := client.Messages.New(t.Context(), body, into)
