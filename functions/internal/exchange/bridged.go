@@ -35,7 +35,7 @@ func (e *exchange) translate(t *catalog.Target) (wire.Rewritten, error) {
 		return wire.Rewritten{}, err
 	}
 	options := bridge.Options{
-		Model: t.UpstreamModel, Asked: e.facts.Model, Counting: counting(t), Stamp: e.stamp(),
+		Model: t.UpstreamModel, Provider: t.Account.Provider, Asked: e.facts.Model, Counting: counting(t), Stamp: e.stamp(),
 	}
 	options.Stamp.ID = answerID(e.in.Endpoint)
 	if t.Account.Preset.Hint.Body == "prompt_cache_key" {
