@@ -9,43 +9,28 @@ import (
 )
 
 func TestFreeform(t *testing.T) {
-	d := &wire.Dialog{Tools: []wire.Tool{{Name: "read"}, {Name: "patch", Custom: true}}}
-	calls := []wire.Part{
-		{Kind: wire.ToolCall, Name: "read", Arguments: `{"input":"a"}`}, {Kind: wire.ToolCall, Name: "patch", Arguments: wire.WrapFreeform("***\n\"")},
-		{Kind: wire.ToolCall, Name: "patch", Arguments: "broken {"},
-	}
-	want := []wire.Part{calls[0], calls[1], calls[2]}
-	want[1].Custom, want[1].Arguments = true, "***\n\""
-	want[2].Custom = true
-	r := wire.Reply{Parts: append([]wire.Part(nil), calls...)}
-	d.Freeform().Reply(&r)
-	if diff := cmp.Diff(want, r.Parts); diff != "" {
-		t.Error(diff)
-	}
-	f := d.Freeform()
-	var out []wire.Delta
-	for i, call := range calls {
-		said := call.Arguments
-		call.Arguments = ""
-		for _, delta := range []wire.Delta{{Kind: wire.PartBegin, Part: call}, {Kind: wire.PartDelta, Text: said[:3]}, {Kind: wire.PartDelta, Text: said[3:]}, {Kind: wire.PartEnd}} {
-			delta.Index = i
-			out = f.Delta(delta, out)
+	for _, text := range []string{"", "***\n\"", "{\"input\":\"x\"}", "\u00e9"} {
+		if got := wire.UnwrapFreeform(wire.WrapFreeform(text)); got != text {
+			t.Errorf("%q became %q", text, got)
 		}
 	}
-	got := make([]wire.Part, len(calls))
-	for _, delta := range out {
-		if delta.Kind == wire.PartBegin {
-			got[delta.Index] = delta.Part
+	for _, other := range []string{"", "***", "broken {", `{"input":5}`, `{"input":"x"`, `{"text":"x"}`, `{"input":"x","input":"y"}`} {
+		if got := wire.UnwrapFreeform(other); got != other {
+			t.Errorf("%q became %q", other, got)
 		}
-		got[delta.Index].Arguments += delta.Text
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	none := (&wire.Dialog{}).Freeform()
-	none.Reply(&r)
-	if out := none.Delta(wire.Delta{Kind: wire.PartEnd}, nil); len(out) != 1 {
-		t.Error("a delta is gone")
+}
+
+func TestSyntax(t *testing.T) {
+	for grammar, want := range map[string][2]string{
+		`{"type":"grammar","syntax":"lark","definition":"d"}`:              {"lark", "d"},
+		`{"type":"grammar","grammar":{"syntax":"regex","definition":"d"}}`: {"regex", "d"},
+		`{"type":"text"}`: {}, "": {},
+	} {
+		kind, definition := wire.Tool{Grammar: []byte(grammar)}.Syntax()
+		if kind != want[0] || definition != want[1] {
+			t.Errorf("%s: %q %q", grammar, kind, definition)
+		}
 	}
 }
 

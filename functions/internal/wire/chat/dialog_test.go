@@ -114,6 +114,30 @@ func TestWriteDialog(t *testing.T) {
 	}
 }
 
+// TestStrict: a schema of a client whose provider holds to it is strict where
+// this protocol can be.
+func TestStrict(t *testing.T) {
+	for _, row := range []struct {
+		schema string
+		strict bool
+	}{
+		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`, true},
+		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, false},
+		{`{"type":"object","properties":{"a":{},"b":{}},"required":["a","a"],"additionalProperties":false}`, false},
+		{`{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a":{}},"additionalProperties":false}]}}`, false},
+		{`{"type":"string"}`, false},
+	} {
+		d := &wire.Dialog{Client: wire.Messages, Format: &wire.Format{Schema: []byte(row.schema)}}
+		body, _, p := chat.WriteDialog(d)
+		if p != nil {
+			t.Fatal(p)
+		}
+		if got, _ := jsonedit.Read(body).Get("response_format", "json_schema", "strict").Bool(); got != row.strict {
+			t.Errorf("%s: strict %v", row.schema, got)
+		}
+	}
+}
+
 // TestReplyOddities looks at answers that no stream could be.
 func TestReplyOddities(t *testing.T) {
 	r, err := chat.ReadReply([]byte(`{"choices":[{"index":1,"message":{"content":"no"}},{"index":0,"message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"finish_reason":"stop"}]}`), wire.ByProtocol)

@@ -23,7 +23,8 @@ import (
 // become one; a thinking budget becomes an effort (up to 4096 low, up to 12288
 // medium, beyond high); a failed tool's text begins with "Error: "; media of
 // tool results follow in a user message; a plain-text document is text under its
-// name. Refused (capability_missing): file ids and document URLs of another
+// name; a Messages client's JSON schema, which binds there, is strict if it is one
+// that may be. Refused (capability_missing): file ids and document URLs of another
 // protocol's client.
 func WriteDialog(d *wire.Dialog) (body []byte, dropped []string, _ *wire.Problem) {
 	w := &writer{d: d, dropped: append([]string(nil), d.Dropped...), openAI: ofOpenAI(d)}
@@ -228,8 +229,11 @@ func (w *writer) format() {
 	if f.Description != "" {
 		w.Name("description").Text(f.Description)
 	}
-	if f.Strict != nil {
+	switch {
+	case f.Strict != nil:
 		w.Name("strict").Bool(*f.Strict)
+	case w.d.Client == wire.Messages && strictly(jsonedit.Read(f.Schema)):
+		w.Name("strict").Bool(true)
 	}
 	w.Name("schema").Raw(f.Schema).End().End()
 }

@@ -130,8 +130,10 @@ func input(call wire.Part) []byte {
 	case call.Custom:
 	case strings.TrimSpace(call.Arguments) == "":
 		return []byte("{}")
-	case jsonedit.Read(raw).Kind() == '{' && jsonedit.Valid(raw):
-		return raw
+	default:
+		if _, err := jsonedit.Parse(raw); err == nil {
+			return raw
+		}
 	}
 	return []byte(wire.WrapFreeform(call.Arguments))
 }
