@@ -117,10 +117,10 @@ func (b *back) say(p *passing, text string, out []wire.Delta) []wire.Delta {
 func (b *back) watch(p *passing, text string, out []wire.Delta) []wire.Delta {
 	text = p.held.String() + text
 	p.held.Reset()
-	at, found := len(text), ""
-	for _, stop := range b.fitting.stops {
-		if i := strings.Index(text, stop); i >= 0 && i < at {
-			at, found = i, stop
+	at, end, found := 0, len(text)+1, ""
+	for _, stop := range b.fitting.stops { // the one that is complete first
+		if i := strings.Index(text, stop); i >= 0 && i+len(stop) < end {
+			at, end, found = i, i+len(stop), stop
 		}
 	}
 	if found != "" {
@@ -168,6 +168,7 @@ func (b *back) endAll(out []wire.Delta) []wire.Delta {
 			out = b.end(p, out)
 		}
 	}
+	b.order = b.order[:0]
 	return out
 }
 
