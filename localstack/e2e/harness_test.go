@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	"holdfast/localstack/accounts"
-	"holdfast/localstack/dynalite"
 	"holdfast/localstack/e2e/process"
 	"holdfast/localstack/wirefault"
 )
@@ -66,12 +64,15 @@ type rig struct {
 	data   string
 	env    []string
 	front  *wirefault.Front // before the DynamoDB wire; nil on other stores
+
+	endpoint string // of the front
 	*process.Gateway
 }
 
 // newRig starts three accounts and one gateway over a kind of store.
 func newRig(t *testing.T, store string, change ...func(*document)) *rig {
 	t.Helper()
+	store = placed(store)
 	fleet := accounts.StartT(t, "alpha", "bravo", "charlie")
 	doc := document{fleet: fleet}
 	for _, c := range change {
@@ -79,11 +80,7 @@ func newRig(t *testing.T, store string, change ...func(*document)) *rig {
 	}
 	r := &rig{t: t, fleet: fleet, config: doc.String(), store: store, data: t.TempDir(), env: []string{"UPSTREAM_KEY=" + upstreamKey}}
 	if store == "dynamodb" || store == onLambda {
-		wire := dynalite.StartT(t)
-		r.front = wirefault.New(wirefault.Config{Target: wire.Endpoint()})
-		server := httptest.NewServer(r.front)
-		t.Cleanup(server.Close)
-		r.env = append(r.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.URL, "HOLDFAST_TABLE_PREFIX="+wire.Prefix())
+		r.wire()
 	}
 	r.Gateway = r.start()
 	return r

@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 	} else {
 		code = m.Run()
 	}
+	if err := closeShared(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	os.RemoveAll(folder)
 	os.Exit(code)
 }

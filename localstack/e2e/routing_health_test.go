@@ -178,3 +178,39 @@ func TestExhausted(t *testing.T) {
 		})
 	}
 }
+
+// TestR10Billing shows that an Anthropic account without credit, told by a 402
+// as well as by a 400, is left at once and rests; where all are refused the
+// client never sees a 402 of its own, and the 400 in Anthropic's own words.
+func TestR10Billing(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{402, 400} {
+		fault := accounts.Fault{Kind: accounts.Unauthorized, Status: 402}
+		if status == 400 {
+			fault = accounts.Fault{Kind: accounts.Billing}
+		}
+		for _, stream := range []bool{false, true} {
+			s := newScene(t, world{template: "allowed_fails: 100, cooldown: 1h"})
+			home, account := s.home("messages", "mine")
+			a, trail := s.strike(account, fault, func() answer { return turnOf(t, s.URL, "messages", "mine", stream) })
+			served(t, "left at once", "messages", stream, a, "moved")
+			if !followed(trail, home, 1, a) {
+				t.Errorf("%d: calls %v, want one at %s and one elsewhere", status, trail, home)
+			}
+			for _, one := range s.fleet.Accounts() {
+				accounts.InjectT(t, one, fault)
+			}
+			s.quiet()
+			last, trail := s.trail(func() answer { return turnOf(t, s.URL, "messages", "mine", stream) })
+			if len(trail) != 2 {
+				t.Errorf("%d: calls %v, want one each at those that do not rest", status, trail)
+			}
+			switch refusalOf := last.field("error", "type"); {
+			case status == 402 && (last.StatusCode != 502 || last.code() != "upstream_credentials"):
+				t.Errorf("all refused with 402: %d %s", last.StatusCode, last.body)
+			case status == 400 && (last.StatusCode != 400 || refusalOf != "invalid_request_error"):
+				t.Errorf("all refused with 400: %d %s", last.StatusCode, last.body)
+			}
+		}
+	}
+}

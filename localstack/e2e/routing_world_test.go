@@ -2,15 +2,12 @@ package e2e
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"holdfast/localstack/accounts"
-	"holdfast/localstack/dynalite"
-	"holdfast/localstack/wirefault"
 )
 
 // world describes a configuration for tests of routing. Every account serves the
@@ -104,15 +101,12 @@ func newScene(t *testing.T, w world) *scene {
 	if w.store == "" {
 		w.store = "memory"
 	}
+	w.store = placed(w.store)
 	fleet := accounts.StartConfigT(t, w.accounts...)
 	s := &scene{world: w, rig: &rig{t: t, fleet: fleet, config: w.document(fleet), store: w.store, data: t.TempDir()}}
 	s.env = append(w.env, "UPSTREAM_KEY="+upstreamKey)
-	if w.store == "dynamodb" {
-		wire := dynalite.StartT(t)
-		s.front = wirefault.New(wirefault.Config{Target: wire.Endpoint()})
-		server := httptest.NewServer(s.front)
-		t.Cleanup(server.Close)
-		s.env = append(s.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.URL, "HOLDFAST_TABLE_PREFIX="+wire.Prefix())
+	if w.store == "dynamodb" || w.store == onLambda {
+		s.wire()
 	}
 	s.Gateway = s.start()
 	return s

@@ -120,7 +120,11 @@ const statusClientLeft = 499
 // pass answers with the provider's own error. A 429 and a 503 always say when
 // to come back: some clients give up at once otherwise.
 func (e *exchange) pass(t tried) {
-	if t.body == nil || e.reply.started() {
+	switch {
+	case t.status == http.StatusPaymentRequired: // the operator's bill, never the client's
+		e.refuse(wire.Refuse(wire.UpstreamCredentials))
+		return
+	case t.body == nil || e.reply.started():
 		e.refuse(told(t).After(e.step.RetryAfter))
 		return
 	}
