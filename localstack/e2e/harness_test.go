@@ -29,6 +29,8 @@ type document struct {
 	each  string // further fields of every deployment, indented by four
 	key   string // further fields of key a, each after a comma
 	more  string // further deployments
+
+	connections string // further ones
 }
 
 // String renders the document.
@@ -39,6 +41,7 @@ func (d document) String() string {
 		b.WriteString("  - {id: " + a.Name() + ", provider: openai-compatible, base_url: " + d.fleet.URL(a.Name()) +
 			"/v1, auth: {type: bearer, key: \"env:UPSTREAM_KEY\"}, allow_private_network: true}\n")
 	}
+	b.WriteString(d.connections)
 	b.WriteString("deployments:\n")
 	for _, protocol := range []string{"chat", "responses", "messages"} {
 		for _, a := range d.fleet.Accounts() {

@@ -28,10 +28,11 @@ const (
 )
 
 // Hint is where a provider takes the identity of a session, so that its own
-// load balancer finds the warm cache. At most one of the two is set.
+// load balancer finds the warm cache. At most one of Header and Body is set.
 type Hint struct {
-	Header string // request header
-	Body   string // top-level body field
+	Header   string // request header
+	Body     string // top-level body field
+	Protocol string // the one that has it; "": all
 }
 
 // The wire formats that a deployment may speak; each is an endpoint as well.
@@ -150,7 +151,7 @@ func ownAddress() []Preset {
 		}, {
 			Provider: "vertex", AuthType: AuthBearer,
 			BaseURLForm: "https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/endpoints/openapi",
-			Protocols:   []string{Chat, Messages}, Usage: UsageInside, Hint: Hint{Header: "X-Vertex-Ai-Session-Id"},
+			Protocols:   []string{Chat, Messages}, Usage: UsageInside, Hint: Hint{Header: "X-Vertex-Ai-Session-Id", Protocol: Messages},
 		}, {
 			Provider: "workers-ai", BaseURLForm: "https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1", AuthType: AuthBearer,
 			Protocols: []string{Chat, Responses}, Usage: UsageInside, Hint: Hint{Header: "x-session-affinity"},

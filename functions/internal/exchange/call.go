@@ -111,7 +111,8 @@ func (e *exchange) edits(t *catalog.Target) wire.Edits {
 // hint is the session's identity as a provider may see it: a keyed hash of
 // scope, session and lane. It is "" where there is no session worth a hint.
 func (e *exchange) hint(t *catalog.Target) string {
-	if !t.Account.Hints || t.Account.Preset.Hint == (catalog.Hint{}) || e.session.ID == "" {
+	known := t.Account.Preset.Hint
+	if !t.Account.Hints || known == (catalog.Hint{}) || e.session.ID == "" || known.Protocol != "" && known.Protocol != t.Protocol {
 		return ""
 	}
 	return e.Hash("hint", e.in.Principal.Scope.String(), e.session.ID, e.session.Lane)
@@ -137,16 +138,37 @@ func (e *exchange) header(t *catalog.Target) http.Header {
 	if e.facts.Stream {
 		header.Set("Accept", eventStream)
 	}
-	if name := t.Account.Preset.Hint.Header; name != "" && header.Get(name) == "" {
-		if hint := e.hint(t); hint != "" {
-			header.Set(name, hint)
-		}
-	}
+	e.addHint(t, header)
 	e.giveBack(t, header)
 	for name, value := range t.Account.Headers {
 		header.Set(name, value)
 	}
 	return header
+}
+
+// ownSession is the gateway's own header for a session, which one provider reads
+// too. Its raw value is not for providers: they get the hash.
+const ownSession = "X-Session-Id"
+
+// addHint names the session in a provider's own header, unless the client has
+// done so in its way: then its value passes as it is.
+func (e *exchange) addHint(t *catalog.Target, header http.Header) {
+	name := http.CanonicalHeaderKey(t.Account.Preset.Hint.Header)
+	if name == "" {
+		return
+	}
+	if own := e.http.Header[name]; len(own) > 0 && name != ownSession {
+		header[name] = own
+		return
+	}
+	for _, field := range t.Account.Preset.Takes {
+		if e.facts.Value(field).Given() { // the provider finds it there
+			return
+		}
+	}
+	if hint := e.hint(t); hint != "" {
+		header.Set(name, hint)
+	}
 }
 
 // authenticate adds the connection's credential. Of several keys of one account
