@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func (r *reader) message(at string, v jsonedit.Value) (wire.Message, *wire.Probl
 	case wire.System, wire.Developer:
 		m.Parts, p = r.content(at+".content", v.Get("content"), "text")
 	case wire.User:
-		m.Parts, p = r.content(at+".content", v.Get("content"), "text image_url input_audio file")
+		m.Parts, p = r.content(at+".content", v.Get("content"), "text", "image_url", "input_audio", "file")
 	case wire.Assistant:
 		m.Parts, p = r.assistant(at, v)
 	case wire.ToolRole:
@@ -57,7 +58,7 @@ func (r *reader) assistant(at string, v jsonedit.Value) ([]wire.Part, *wire.Prob
 	if v.Get("function_call").Given() {
 		return nil, wire.Untranslatable(at+".function_call", "The deprecated member function_call; tool_calls")
 	}
-	said, p := r.content(at+".content", v.Get("content"), "text refusal")
+	said, p := r.content(at+".content", v.Get("content"), "text", "refusal")
 	if p != nil {
 		return nil, p
 	}
@@ -112,13 +113,13 @@ func (r *reader) result(at string, v jsonedit.Value) ([]wire.Part, *wire.Problem
 	if id == "" {
 		return nil, wire.Malformed(at+".tool_call_id", "the id of a call")
 	}
-	content, p := r.content(at+".content", v.Get("content"), "text image_url file")
+	content, p := r.content(at+".content", v.Get("content"), "text", "image_url", "file")
 	return []wire.Part{{Kind: wire.ToolResult, CallID: id, Result: content, Cache: raw(v.Get("cache_control"))}}, p
 }
 
 // content reads a string or a list of parts of the given kinds. Empty text is
 // left out.
-func (r *reader) content(at string, v jsonedit.Value, kinds string) ([]wire.Part, *wire.Problem) {
+func (r *reader) content(at string, v jsonedit.Value, kinds ...string) ([]wire.Part, *wire.Problem) {
 	switch v.Kind() {
 	case 0, 'n':
 		return nil, nil
@@ -136,8 +137,8 @@ func (r *reader) content(at string, v jsonedit.Value, kinds string) ([]wire.Part
 	for each := v.Each(); each.Next(); index++ {
 		where := at + "[" + strconv.Itoa(index) + "]"
 		kind := each.Value().Get("type").Text()
-		if !strings.Contains(" "+kinds+" ", " "+kind+" ") || kind == "" {
-			return nil, wire.Malformed(where+".type", "one of: "+kinds)
+		if !slices.Contains(kinds, kind) {
+			return nil, wire.Malformed(where+".type", "one of: "+strings.Join(kinds, ", "))
 		}
 		part, p := r.part(where, kind, each.Value())
 		if p == nil {

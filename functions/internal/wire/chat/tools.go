@@ -91,10 +91,13 @@ func (r *reader) allowed(v jsonedit.Value) *wire.Problem {
 	if !mode.Is("auto") && !mode.Is("required") {
 		return wire.Malformed("tool_choice.allowed_tools.mode", "auto or required")
 	}
-	allowed := map[string]bool{}
+	allowed := make(map[string]bool, len(r.d.Tools)) // false: known, not allowed
+	for _, tool := range r.d.Tools {
+		allowed[tool.Name] = false
+	}
 	for each := v.Get("tools").Each(); each.Next(); {
 		name := either(each.Value().Get("function", "name"), each.Value().Get("custom", "name")).Text()
-		if _, ok := r.d.Tool(name); !ok {
+		if _, ok := allowed[name]; !ok {
 			return wire.Malformed("tool_choice.allowed_tools.tools", "a list of tools that are among the tools")
 		}
 		allowed[name] = true

@@ -28,9 +28,10 @@ import (
 // protocol's client.
 func WriteDialog(d *wire.Dialog) (body []byte, dropped []string, _ *wire.Problem) {
 	w := &writer{d: d, dropped: append([]string(nil), d.Dropped...), openAI: ofOpenAI(d)}
+	open := openTurn(d.Messages)
 	w.Object().Name("model").Text(d.Model).Name("messages").Array()
 	for i := range d.Messages {
-		w.message(i)
+		w.message(&d.Messages[i], i >= open)
 	}
 	w.flush()
 	w.Close()

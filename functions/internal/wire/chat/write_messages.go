@@ -7,15 +7,15 @@ import (
 )
 
 // message writes one message. What a tool showed waits until all results of its
-// turn are there: this protocol's results are text.
-func (w *writer) message(i int) {
-	m := &w.d.Messages[i]
+// turn are there: this protocol's results are text. open says that the message
+// belongs to the turn that is still open.
+func (w *writer) message(m *wire.Message, open bool) {
 	if m.Role != wire.ToolRole {
 		w.flush()
 	}
 	switch m.Role {
 	case wire.Assistant:
-		w.assistant(m, w.wantsReasoning(i))
+		w.assistant(m, open && w.wantsReasoning())
 	case wire.ToolRole:
 		for _, part := range m.Parts {
 			w.result(part)
@@ -124,18 +124,24 @@ func (w *writer) document(media *wire.Media) {
 	w.End().End()
 }
 
+// openTurn is where the turn begins that is still open: behind the last that the
+// user has said.
+func openTurn(messages []wire.Message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == wire.User {
+			return i
+		}
+	}
+	return 0
+}
+
 // wantsReasoning reports whether the target's model family wants its reasoning
-// back with this message: while a turn with tool calls is open. Others refuse
-// the member, or do not heed it.
-func (w *writer) wantsReasoning(i int) bool {
+// back while a turn with tool calls is open. Others refuse the member, or do not
+// heed it.
+func (w *writer) wantsReasoning() bool {
 	model := strings.ToLower(w.d.Model)
 	for _, family := range [...]string{"deepseek", "kimi", "glm-", "minimax"} {
 		if strings.Contains(model, family) {
-			for _, later := range w.d.Messages[i:] {
-				if later.Role == wire.User {
-					return false
-				}
-			}
 			return true
 		}
 	}

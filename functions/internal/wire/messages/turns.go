@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/functions/internal/wire"
@@ -8,14 +9,13 @@ import (
 
 // turn is a message as this protocol has it.
 type turn struct {
-	role  wire.Role
-	parts []wire.Part
+	role    wire.Role
+	parts   []wire.Part
+	results int // how many of the parts, the first ones, are results of tools
 }
 
 // answersTools reports whether the turn brings results of tools.
-func (t turn) answersTools() bool {
-	return len(t.parts) > 0 && t.parts[0].Kind == wire.ToolResult
-}
+func (t turn) answersTools() bool { return t.results > 0 }
 
 // turns sorts a dialog's messages into the opening and the conversation: one
 // turn for all that one side says in a row, results of tools first in it. Between
@@ -33,8 +33,9 @@ func (w *writer) turns() (system []wire.Part, turns []turn) {
 		}
 		turns = join(turns, m.Role, parts)
 	}
+	results := resultsFollow(w.d.Messages)
 	for i, m := range w.d.Messages {
-		if system := m.Role == wire.System || m.Role == wire.Developer; system && w.resultsFollow(i) {
+		if system := m.Role == wire.System || m.Role == wire.Developer; system && results[i] {
 			waiting = append(waiting, m)
 			continue
 		}
@@ -52,39 +53,38 @@ func (w *writer) turns() (system []wire.Part, turns []turn) {
 	return system, w.trimEnd(turns)
 }
 
-// resultsFollow reports whether results of tools are the next that anybody but
-// the system says after the i-th message.
-func (w *writer) resultsFollow(i int) bool {
-	for _, m := range w.d.Messages[i+1:] {
-		if m.Role != wire.System && m.Role != wire.Developer {
-			return m.Role == wire.ToolRole
+// resultsFollow tells of each message whether results of tools are the next that
+// anybody but the system says after it.
+func resultsFollow(messages []wire.Message) []bool {
+	follow, next := make([]bool, len(messages)), false
+	for i := len(messages) - 1; i >= 0; i-- {
+		follow[i] = next
+		if role := messages[i].Role; role != wire.System && role != wire.Developer {
+			next = role == wire.ToolRole
 		}
 	}
-	return false
+	return follow
 }
 
 // join adds what somebody says to the turn that is theirs.
 func join(turns []turn, role wire.Role, parts []wire.Part) []turn {
-	if role == wire.ToolRole {
-		role = wire.User
-	}
 	if len(parts) == 0 {
 		return turns
 	}
+	results := 0
+	if role == wire.ToolRole {
+		role, results = wire.User, len(parts)
+	}
 	if len(turns) == 0 || turns[len(turns)-1].role != role {
-		return append(turns, turn{role, parts})
+		return append(turns, turn{role, parts, results})
 	}
 	t := &turns[len(turns)-1]
-	if parts[0].Kind != wire.ToolResult {
+	if results == 0 {
 		t.parts = append(t.parts, parts...)
 		return turns
 	}
-	first := 0
-	for first < len(t.parts) && t.parts[first].Kind == wire.ToolResult {
-		first++
-	}
-	rest := append([]wire.Part(nil), t.parts[first:]...)
-	t.parts = append(append(t.parts[:first], parts...), rest...)
+	t.parts = slices.Insert(t.parts, t.results, parts...)
+	t.results += results
 	return turns
 }
 
