@@ -233,7 +233,7 @@ func (w *writer) format() {
 	switch {
 	case f.Strict != nil:
 		w.Name("strict").Bool(*f.Strict)
-	case w.d.Client == wire.Messages && strictly(jsonedit.Read(f.Schema)):
+	case w.d.Client == wire.Messages && wire.Strictly(jsonedit.Read(f.Schema)):
 		w.Name("strict").Bool(true)
 	}
 	w.Name("schema").Raw(f.Schema).End().End()

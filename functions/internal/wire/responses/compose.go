@@ -153,8 +153,13 @@ func texts(d *wire.Dialog) *textOptions {
 	if f := d.Format; f != nil && f.Schema == nil {
 		out.Format = &format{Type: "json_object"}
 	} else if f != nil {
+		strict := f.Strict
+		if strict == nil && d.Client == wire.Messages && wire.Strictly(jsonedit.Read(f.Schema)) { // it binds there
+			yes := true
+			strict = &yes
+		}
 		out.Format = &format{Type: "json_schema", Name: formatName(f.Name), Description: f.Description,
-			Schema: jsontext.Value(f.Schema), Strict: f.Strict}
+			Schema: jsontext.Value(f.Schema), Strict: strict}
 	}
 	return out
 }

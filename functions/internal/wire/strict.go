@@ -1,11 +1,11 @@
-package chat
+package wire
 
 import "holdfast/functions/internal/wire/jsonedit"
 
-// strictly reports whether a JSON schema may be strict in this protocol: it is an
-// object's, and every object in it, at any depth, allows no other members than it
+// Strictly reports whether a JSON schema may be strict in the OpenAI protocols: it
+// is an object's, and every object in it, at any depth, allows no other members than it
 // names and requires all of them.
-func strictly(schema jsonedit.Value) bool {
+func Strictly(schema jsonedit.Value) bool {
 	return schema.Get("properties").Kind() == '{' && allClosed(schema)
 }
 
