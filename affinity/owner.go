@@ -3,6 +3,7 @@ package affinity
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -45,6 +46,15 @@ func (o Owner) SameAccount(boundary string) bool {
 // Restorable reports whether the whole chain up to this response is in our
 // history.
 func (o Owner) Restorable() bool { return o.Stored && o.place.Whole }
+
+// Content names the stored turn of the response: equal for all items of one
+// answer, "" where no content is kept.
+func (o Owner) Content() string {
+	if !o.Stored {
+		return ""
+	}
+	return o.place.Partition + "/" + o.place.Link
+}
 
 // continuable reports whether anybody can continue from this response: its
 // account, or the gateway from its history.
@@ -108,6 +118,28 @@ func (s *State) Bind(ctx context.Context, scope identity.Scope, kind Kind, id st
 func (s *State) Bound(ctx context.Context, scope identity.Scope, kind Kind, id string) (Owner, error) {
 	o, _, err := s.owned(ctx, scope, kind, id)
 	return o, err
+}
+
+// BoundAll returns the owners of several things, in their order, by one read for
+// each 25 of them: for more than the one read of Plan has room for.
+// ErrOwnershipUnavailable.
+func (s *State) BoundAll(ctx context.Context, scope identity.Scope, refs []Reference) ([]Bound, error) {
+	all := make([]Bound, 0, len(refs))
+	if scope.IsZero() {
+		return all[:len(refs)], nil
+	}
+	for some := range slices.Chunk(refs, store.MaxReadKeys) {
+		keys := make([]store.Key, len(some))
+		for i, ref := range some {
+			keys[i] = ownerKey(scope, ref.Kind, ref.ID)
+		}
+		handles, err := s.store.Read(ctx, keys...)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		all = append(all, s.decodeBound(handles)...)
+	}
+	return all, nil
 }
 
 // Unbind forgets the owner of a thing that was deleted. ErrNotFound,

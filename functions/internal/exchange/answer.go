@@ -10,6 +10,7 @@ import (
 	"holdfast/affinity"
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/responses"
 	"holdfast/routing"
 )
 
@@ -87,7 +88,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	defer cancel()
 	if err := e.publish(booked, answer); err != nil {
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
-		notice = "x-holdfast-continuation: unavailable"
+		notice = lost
 	}
 	e.learn(booked)
 	e.keepTurnState(booked, from.Header)
@@ -113,16 +114,27 @@ func (e *exchange) commit(ctx context.Context, served affinity.Target) affinity.
 
 // publish makes the id of a response usable by whoever reads it.
 func (e *exchange) publish(ctx context.Context, answer wire.Answer) error {
-	if !e.codec.publishes || answer.ID == "" || e.session.ID == "" && e.in.Principal.Scope.IsZero() {
+	if e.in.Endpoint != wire.EndpointResponses || e.in.Principal.Scope.IsZero() {
 		return nil
 	}
 	p := e.plan.Publication(answer.ID)
-	t := e.serving.Target
-	p.Owner.Deployment, p.Owner.Connection, p.Owner.BaseURL, p.Owner.Boundary = t.ID, t.Account.ID, t.BaseURL, t.Account.Boundary
-	p.Owner.Native = e.bridge == nil
-	p.Retention = affinity.Forever
-	if retention := time.Duration(e.in.Snapshot.Catalog.Affinity().Retention); retention > 0 {
-		p.Retention = retention
+	p.Owner, p.Retention = e.maker(p.Owner), e.retention()
+	if err := e.bindMade(ctx, p.Owner); err != nil || !e.codec.publishes || answer.ID == "" {
+		return err
+	}
+	if e.facts.PreviousResponseID == "" {
+		p.Parent = nil // an owner that other references require is no past
+	}
+	if p.Turn = e.added(answer); p.Turn != nil {
+		p.Items = responses.ItemIDs(responses.OutputItems(p.Turn.Output), maxItems)
 	}
 	return e.Affinity.Publish(ctx, p)
+}
+
+// retention is how long ownership and history are kept.
+func (e *exchange) retention() time.Duration {
+	if retention := time.Duration(e.in.Snapshot.Catalog.Affinity().Retention); retention > 0 {
+		return retention
+	}
+	return affinity.Forever
 }

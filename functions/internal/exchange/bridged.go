@@ -37,7 +37,7 @@ func (e *exchange) translate(t *catalog.Target) (wire.Rewritten, error) {
 	options := bridge.Options{
 		Model: t.UpstreamModel, Provider: t.Account.Provider, Asked: e.facts.Model, Counting: counting(t), Stamp: e.stamp(),
 	}
-	options.Stamp.ID = answerID(e.in.Endpoint)
+	options.Stamp.ID, options.History = answerID(e.in.Endpoint), e.history
 	if t.Account.Preset.Hint.Body == "prompt_cache_key" {
 		options.CacheKey = e.hint(t)
 	}

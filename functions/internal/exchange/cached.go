@@ -38,7 +38,7 @@ type kept struct {
 // to be stored, nor what has an effect beyond its answer.
 func (e *exchange) cacheable() bool {
 	policy := e.in.Principal.Caller.Policy
-	if policy == nil || !policy.CacheAnswers || e.codec.errand || e.in.Principal.Scope.IsZero() {
+	if policy == nil || !policy.CacheAnswers || e.codec.errand || e.in.Principal.Scope.IsZero() || e.in.Compact {
 		return false
 	}
 	switch e.in.Endpoint {

@@ -60,7 +60,11 @@ func (e *exchange) say(t *catalog.Target) (wire.Rewritten, error) {
 
 // body is the client's own or, after a refused signature, the repaired one.
 func (e *exchange) body() (*wire.Facts, error) {
-	if !e.step.Repair {
+	switch {
+	case e.step.Repair:
+	case e.history != nil && e.speaksResponses(e.serving.Target): // which does not know the id
+		return e.withPast()
+	default:
 		return e.facts, nil
 	}
 	if e.repaired == nil {
@@ -100,7 +104,7 @@ func (e *exchange) address(t *catalog.Target) (*url.URL, error) {
 func (e *exchange) edits(t *catalog.Target) wire.Edits {
 	edits := wire.Edits{
 		Model: t.UpstreamModel, Keep: t.Account.Preset.Takes,
-		IncludeUsage: true, Foreign: t.Account.Provider != "anthropic" && t.Account.Provider != catalog.Simulated,
+		Portable: true, IncludeUsage: true, Foreign: t.Account.Provider != "anthropic" && t.Account.Provider != catalog.Simulated,
 	}
 	if hint := e.hint(t); hint != "" && t.Account.Preset.Hint.Body != "" {
 		edits.HintField, edits.HintValue = t.Account.Preset.Hint.Body, hint

@@ -41,7 +41,7 @@ type failing interface {
 
 // codecs are the protocols by the endpoint that speaks them.
 func codecs() map[string]*codec {
-	return map[string]*codec{
+	all := map[string]*codec{
 		wire.EndpointChat: {
 			path: "/chat/completions", passes: openAIHeaders(), rewrite: chat.Rewrite, answer: chat.ReadResponse,
 			follow:  func(c wire.Counting) stream { return chat.NewStream(c) },
@@ -70,6 +70,10 @@ func codecs() map[string]*codec {
 			problem: chat.ErrorBody, beat: chat.Heartbeat, task: affinity.Video,
 		},
 	}
+	compact := *all[wire.EndpointResponses]
+	compact.path, compact.publishes, compact.follow = "/responses/compact", false, nil
+	all[wire.EndpointCompact] = &compact
+	return all
 }
 
 // anthropicVersion is what an upstream of the messages protocol is told where the

@@ -18,6 +18,9 @@ func (e *exchange) headers(h http.Header) {
 		h.Set("X-Session-Id", e.session.ID)
 		h.Set("X-Holdfast-Session-Source", string(e.session.Source))
 	}
+	if e.in.Endpoint == wire.EndpointResponses {
+		h.Set(historyMode, "portable")
+	}
 	if e.plan == nil {
 		return
 	}

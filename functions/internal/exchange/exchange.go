@@ -34,6 +34,7 @@ import (
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/bridge"
 	"holdfast/functions/internal/wire/form"
+	"holdfast/functions/internal/wire/responses"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
 	"holdfast/routing/cooldown"
@@ -71,10 +72,19 @@ func New(c Config) *Exchange { return &Exchange{Config: c, codecs: codecs()} }
 type Request struct {
 	ID        string // of the exchange
 	Endpoint  string
+	Compact   bool // of responses: shorten the conversation instead of answering
 	Principal auth.Principal
 	Snapshot  *Snapshot
 	Body      []byte
 	Start     time.Time
+}
+
+// route names the codec that serves the request.
+func (r Request) route() string {
+	if r.Compact {
+		return wire.EndpointCompact
+	}
+	return r.Endpoint
 }
 
 // maxExchange bounds an exchange where the host sets no deadline.
@@ -119,6 +129,9 @@ type exchange struct {
 	found     *kept               // that answer; nil: none
 	form      *form.Form          // the body, where it is one; nil: it is JSON
 	sent      int                 // calls of errands
+	bound     references          // account-bound things that the request mentions
+	history   []byte              // items before the input, for a target that cannot go on by itself; nil: none
+	record    *responses.Record   // of what the current attempt's answer leaves behind
 	rest      []func(context.Context)
 }
 
@@ -127,7 +140,7 @@ type exchange struct {
 func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 	ctx, leave := attached(r.Context(), x.codecs[in.Endpoint].task != "")
 	defer leave()
-	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.Endpoint]}
+	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.route()]}
 	e.reply = newReply(w, e.codec.beat(), e.headers)
 	e.line = telemetry.Exchange{Start: in.Start, RequestID: in.ID, Endpoint: in.Endpoint, KeyID: in.Principal.Caller.ID, UserPath: in.Principal.Caller.UserPath}
 	defer e.settleLater(ctx)

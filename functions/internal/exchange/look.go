@@ -26,23 +26,31 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 	if p := e.permit(); p != nil {
 		return p
 	}
-	also := e.lookups()
+	if p := e.refer(); p != nil {
+		return p
+	}
+	bindings := e.bound.all()
+	bindings = bindings[:min(len(bindings), maxRiding)]
+	also := e.lookups(len(bindings))
 	e.plan, err = e.Affinity.Plan(ctx, affinity.Request{
 		Scope: e.in.Principal.Scope, Signals: signals, Model: e.pool.Name, Endpoint: e.in.Endpoint,
-		Off: e.off(), Also: also,
+		Off: e.off(), Bindings: bindings, Also: also,
 	})
 	if err != nil {
 		return refusal(err)
 	}
 	e.session = e.plan.Session
 	e.take(e.plan.Also())
-	return nil
+	if p := e.bind(ctx); p != nil {
+		return p
+	}
+	return e.remember(ctx)
 }
 
 // lookups are the records beside the preference that the one read brings: the
 // configuration's revision, the caller's limits, cooldowns, rests of keys, and
-// use.
-func (e *exchange) lookups() []store.Key {
+// use. As many keys as taken says are asked for by others.
+func (e *exchange) lookups(taken int) []store.Key {
 	keys := e.Configuration.Keys()
 	if e.stored() {
 		keys = append(keys, e.in.Principal.Record)
@@ -58,7 +66,7 @@ func (e *exchange) lookups() []store.Key {
 	}
 	keys = append(keys, e.allowanceKeys()...)
 	e.pooled = e.models()
-	e.pooled = e.pooled[:min(len(e.pooled), max(1, store.MaxReadKeys-1-maxRings-len(keys)))]
+	e.pooled = e.pooled[:min(len(e.pooled), max(1, store.MaxReadKeys-1-taken-maxRings-len(keys)))]
 	keys = append(keys, cooldownKeys(e.pooled)...)
 	e.ringed = e.rings()
 	e.ringed = e.ringed[:min(len(e.ringed), maxRings)]
@@ -66,7 +74,7 @@ func (e *exchange) lookups() []store.Key {
 		keys = append(keys, ringKey(account.ID))
 	}
 	e.load = load{}
-	return append(keys, e.load.keys(e, store.MaxReadKeys-1-len(keys))...)
+	return append(keys, e.load.keys(e, store.MaxReadKeys-1-taken-len(keys))...)
 }
 
 // maxRings bounds how many connections' keys one exchange asks about.

@@ -87,7 +87,7 @@ func (e *exchange) route(ctx context.Context) {
 	}
 	e.turn = e.turns.Add(1)
 	e.decision = routing.Plan(routing.Request{
-		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint, Bridges: bridge.Bridges,
+		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint, Bridges: e.bridges(),
 		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
 		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
 		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks, SideEffects: e.codec.task != "",
@@ -145,7 +145,31 @@ func (e *exchange) owner() *routing.Owner {
 			owner.Peers = append(owner.Peers, t.ID)
 		}
 	}
+	e.stepIn(owner)
 	return owner
+}
+
+// stepIn lets a deployment of the same account stand in for an owner that does
+// not serve what is asked for now: a conversation, unlike a response, is not
+// bound to a model.
+func (e *exchange) stepIn(owner *routing.Owner) {
+	if _, serves := e.pool.Position(owner.Deployment); serves || e.plan.Owner.Model == e.pool.Name {
+		return
+	}
+	owner.Deployment = ""
+	if len(owner.Peers) > 0 {
+		owner.Deployment, owner.Peers = owner.Peers[0], owner.Peers[1:]
+		owner.BaseURL = e.in.Snapshot.Catalog.Deployment(owner.Deployment).BaseURL
+	}
+}
+
+// bridges says which deployments of other protocols may serve: none where only an
+// account's own protocol knows what is asked for.
+func (e *exchange) bridges() func(endpoint, protocol string) bool {
+	if e.in.Compact {
+		return nil
+	}
+	return bridge.Bridges
 }
 
 // pin is a preference as routing takes it.

@@ -18,7 +18,7 @@ type tried struct {
 	header  http.Header         // the provider's
 	body    []byte              // the provider's error body; nil where there is none to show
 	fault   *wire.UpstreamError // what the provider said
-	problem *wire.Problem       // ours, where the provider was not asked
+	problem *wire.Problem       // ours, in the place of what the provider has said, or would have
 	shown   bool                // the provider's own error event has reached the client
 	refusal *wire.Problem       // why the client does not get what the provider has made; nil: it does
 }
@@ -87,7 +87,7 @@ func (e *exchange) attempt(ctx context.Context) tried {
 		return tried{outcome: routing.Outcome{Class: routing.AtLimit}}
 	}
 	begun := e.Now()
-	t := e.try(ctx)
+	t := e.mend(ctx, e.try(ctx))
 	if account := e.serving.Target.Account; t.outcome.Class == routing.CredentialRefused && e.SecretRefused != nil && len(account.Keys) > 0 {
 		e.SecretRefused(account.Keys[e.keyOf(account)])
 	}
@@ -164,7 +164,7 @@ func (e *exchange) conclude(made []tried) {
 	case routing.Abort:
 		e.abort(made[len(made)-1])
 	case routing.Refuse:
-		e.refuse(wire.Refuse(wire.Code(e.step.Refusal.Code)).After(e.step.Refusal.RetryAfter))
+		e.refuse(wire.Refuse(e.unavailable(wire.Code(e.step.Refusal.Code))).After(e.step.Refusal.RetryAfter))
 	case routing.Relay:
 		e.pass(made[e.step.Relay-1])
 	}

@@ -1,6 +1,9 @@
 package exchange
 
-import "holdfast/functions/internal/wire/sse"
+import (
+	"holdfast/functions/internal/wire/sse"
+	"holdfast/routing/catalog"
+)
 
 // shaper turns an upstream's answer into what the client gets. One belongs to
 // one attempt and sees either all events of its stream, in order, or its body.
@@ -19,12 +22,15 @@ func (e *exchange) shaper() shaper {
 	case e.bridge != nil:
 		told := bridged{e.bridge, e.bridge.Stream()}
 		e.following = told.Stream
-		return told
+		return e.remembering(told, false)
 	case e.codec.task != "":
 		return unaddressed{}
 	}
-	return passthrough{}
+	return e.remembering(passthrough{}, true)
 }
+
+// speaksResponses reports whether a target keeps responses by ids of its own.
+func (e *exchange) speaksResponses(t *catalog.Target) bool { return t.Protocol == catalog.Responses }
 
 // passthrough leaves everything as it is.
 type passthrough struct{}

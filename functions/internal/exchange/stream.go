@@ -32,6 +32,7 @@ type relay struct {
 	held    []byte // whole events that wait to be sent together
 	count   int    // of held events
 	output  bool   // there was output: this target is final
+	early   bool   // the id was published before the answer's end
 }
 
 // relay follows a streamed answer. Events are sent as soon as the upstream
@@ -91,6 +92,7 @@ func (r *relay) follow() (whole bool, _ tried) {
 			return r.stopped(err)
 		}
 		step := r.reading.Event(event.Name, event.Data)
+		r.visible()
 		switch step.Status {
 		case wire.Completed, wire.Incomplete:
 			return r.finish(*event)

@@ -143,6 +143,9 @@ func (a *api) route(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		found, known = videoRoute(at)
 	}
+	if !known {
+		found, known = response(at)
+	}
 	switch {
 	case !known:
 		refuse(w, r, wire.Refuse(wire.RouteNotFound))
@@ -180,19 +183,27 @@ func alive(_ *api, w http.ResponseWriter, _ *http.Request) {
 // generate serves an endpoint that asks a model.
 func generate(name string) func(*api, http.ResponseWriter, *http.Request) {
 	return func(a *api, w http.ResponseWriter, r *http.Request) {
-		snapshot, principal, p := a.admit(r) // the exchange reads a stored key along
-		if p != nil {
-			refuse(w, r, p)
-			return
-		}
-		body, p := readBody(w, r)
-		if p != nil {
-			refuse(w, r, p)
-			return
-		}
-		a.Exchange.Serve(w, r, exchange.Request{
-			Endpoint: name, Principal: principal, Snapshot: snapshot, Body: body,
-			ID: w.Header().Get(requestID), Start: a.Now(),
-		})
+		a.exchange(w, r, exchange.Request{Endpoint: name})
 	}
+}
+
+// compact shortens a conversation where it is served.
+func compact(a *api, w http.ResponseWriter, r *http.Request) {
+	a.exchange(w, r, exchange.Request{Endpoint: wire.EndpointResponses, Compact: true})
+}
+
+// exchange serves a request with a body.
+func (a *api) exchange(w http.ResponseWriter, r *http.Request, in exchange.Request) {
+	snapshot, principal, p := a.admit(r) // the exchange reads a stored key along
+	if p != nil {
+		refuse(w, r, p)
+		return
+	}
+	if in.Body, p = readBody(w, r); p != nil {
+		refuse(w, r, p)
+		return
+	}
+	in.Principal, in.Snapshot = principal, snapshot
+	in.ID, in.Start = w.Header().Get(requestID), a.Now()
+	a.Exchange.Serve(w, r, in)
 }

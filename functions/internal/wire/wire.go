@@ -48,6 +48,7 @@ type Edits struct {
 	HintField    string   // top-level member for the session's upstream identity; "": none
 	HintValue    string   // set where the client gave none
 	IncludeUsage bool     // chat: ask for usage on a stream where the client did not
+	Portable     bool     // responses: input loses what only the account that made it can use
 	Foreign      bool     // messages: the target is not Anthropic's, the rotating attribution block goes
 }
 

@@ -29,6 +29,10 @@ type cut struct {
 // Edit begins a patch without any edits.
 func (d *Document) Edit() *Patch { return &Patch{doc: d} }
 
+// Amend begins a patch of what a provider sent, unchecked. Its edits are of
+// Values that Read found in raw, not of top-level members.
+func Amend(raw []byte) *Patch { return &Patch{doc: &Document{raw: raw}} }
+
 // Set gives a top-level member a value, which must be valid JSON: in its place
 // where it is there, else after the last one.
 func (p *Patch) Set(name string, value []byte) { p.put(top{name, value}) }

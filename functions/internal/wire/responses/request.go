@@ -20,5 +20,8 @@ import "holdfast/functions/internal/wire"
 func Rewrite(f *wire.Facts, e wire.Edits) wire.Rewritten {
 	p := f.Edit()
 	e.Common(f, p)
+	if e.Portable {
+		ours(f).strip(p, f.Value("input"))
+	}
 	return wire.Rewritten{Body: p.Bytes()}
 }

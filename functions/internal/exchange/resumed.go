@@ -1,0 +1,62 @@
+package exchange
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"holdfast/functions/internal/upstream"
+	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/responses"
+	"holdfast/functions/internal/wire/sse"
+	"holdfast/routing"
+)
+
+// resume passes on the stream of a response in the background, from where the
+// client has asked for it. It ends as the stream itself does; one that is cut is
+// broken off, and the client may ask for the rest again.
+func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
+	s.reply.watch()
+	defer s.reply.end()
+	following := responses.NewStream(counting(s.serving.Target))
+	s.exchange.following = following
+	s.line.Status = http.StatusOK
+	events, teller := sse.NewReader(from.Body, 0), new(responses.Teller)
+	var held []byte
+	for {
+		event, err := events.Next()
+		if err != nil {
+			return s.cut(held, from.Header, err)
+		}
+		step := following.Event(event.Name, event.Data)
+		held = teller.Event(held, *event)
+		if step.Status == wire.Open && events.Buffered() && len(held) < maxHeldBytes {
+			continue
+		}
+		if s.line.FirstByte == 0 {
+			s.line.FirstByte = s.Now().Sub(s.in.Start)
+		}
+		if s.reply.send(held, http.StatusOK, pass(from.Header)) != nil {
+			s.left()
+		}
+		held = held[:0]
+		if step.Status != wire.Open {
+			return nil
+		}
+	}
+}
+
+// cut ends a stream whose upstream has stopped before its end.
+func (s *inquiry) cut(held []byte, header http.Header, err error) *wire.Problem {
+	t := failed(err)
+	if t.outcome.Class == routing.Cancelled {
+		s.left()
+	}
+	if len(held) > 0 && errors.Is(err, io.EOF) {
+		_ = s.reply.send(held, http.StatusOK, pass(header))
+	}
+	if t.outcome.Class == routing.Expired {
+		return wire.Refuse(wire.DeadlineExceeded)
+	}
+	return wire.Refuse(wire.UpstreamFailed)
+}
