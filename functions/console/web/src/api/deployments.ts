@@ -1,0 +1,42 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { call, get } from './client'
+import type { Page } from './events'
+
+// LiveDeployment is a deployment's state at this moment.
+export interface LiveDeployment {
+  id: string
+  model: string
+  connection: string
+  protocol: string
+  enabled: boolean
+  weight: number
+  cooling_until: string | null
+  drained: boolean
+  share: number | null // of recent traffic
+  cache_hit_rate: number | null
+}
+
+export function useDeployments() {
+  return useQuery({
+    queryKey: ['deployments'],
+    queryFn: ({ signal }) => get<Page<LiveDeployment>>('/admin/deployments?limit=200', signal),
+    refetchInterval: 5000,
+  })
+}
+
+export type Action = { id: string; kind: 'drain' | 'undrain' | 'cool' | 'wake'; seconds?: number }
+
+const routes = {
+  drain: ['POST', 'drain'], undrain: ['DELETE', 'drain'], cool: ['POST', 'cooldown'], wake: ['DELETE', 'cooldown'],
+} as const
+
+export function useAct() {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ id, kind, seconds }: Action) => {
+      const [method, route] = routes[kind]
+      await call(`/admin/deployments/${encodeURIComponent(id)}/${route}`, { method, body: kind === 'cool' ? { seconds } : undefined })
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ['deployments'] }),
+  })
+}

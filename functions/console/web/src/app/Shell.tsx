@@ -1,0 +1,48 @@
+import { useEffect, useRef, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { Link, useLocation } from 'wouter'
+import { useSignOut, type Session } from '../api/session'
+import { Button } from '../ui/basics'
+import { Icon, Mark, type IconName } from './icons'
+import { Preferences } from './Preferences'
+
+const pages: readonly { path: string; icon: IconName; admin: boolean }[] = [
+  { path: 'playground', icon: 'chat', admin: false },
+  { path: 'sessions', icon: 'list', admin: true },
+  { path: 'usage', icon: 'chart', admin: true },
+  { path: 'routing', icon: 'route', admin: true },
+  { path: 'keys', icon: 'key', admin: true },
+  { path: 'affinity', icon: 'anchor', admin: true },
+]
+
+export function Shell({ session, children }: { session: Session; children: ReactNode }) {
+  const { t } = useTranslation()
+  const [location] = useLocation()
+  const signOut = useSignOut()
+  const main = useRef<HTMLElement>(null)
+  const here = pages.find((p) => location.startsWith('/' + p.path))
+  useEffect(() => {
+    document.title = here ? `${t(`pages.${here.path}`)} · Holdfast` : 'Holdfast'
+  }, [here, t])
+  return (
+    <div className="shell">
+      <a className="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus() }}>{t('ui.skip')}</a>
+      <aside className="side">
+        <p className="brand"><Mark /> Holdfast</p>
+        <nav aria-label={t('ui.pages')}>
+          {pages.filter((p) => session.role === 'admin' || !p.admin).map((p) => (
+            <Link key={p.path} href={`/${p.path}`} className={p === here ? 'on' : ''} aria-current={p === here ? 'page' : undefined}>
+              <Icon name={p.icon} /> <span>{t(`pages.${p.path}`)}</span>
+            </Link>
+          ))}
+        </nav>
+        <div className="side-foot">
+          <Preferences />
+          <p className="who">{session.role === 'admin' ? t('ui.asAdmin') : t('ui.asKey', { key: session.key })}</p>
+          <Button small onClick={() => void signOut()}>{t('ui.signOut')}</Button>
+        </div>
+      </aside>
+      <main id="main" ref={main} tabIndex={-1}>{children}</main>
+    </div>
+  )
+}

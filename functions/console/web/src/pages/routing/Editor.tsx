@@ -1,0 +1,76 @@
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { ApiError, type Problem } from '../../api/client'
+import { pretty, useSave, type Document, type Stored } from '../../api/config'
+import { Button, Card, ErrorNote, Segmented } from '../../ui/basics'
+import { DocumentForm } from './DocumentForm'
+
+// Editor changes one draft, as a form or as a document. What the form does not
+// show stays as it is. The server validates.
+export function Editor({ stored }: { stored: Stored }) {
+  const { t } = useTranslation()
+  const [as, setAs] = useState<'form' | 'document'>('form')
+  const [base, setBase] = useState(stored) // what the draft began with
+  const [text, setText] = useState(() => pretty(stored.document))
+  const save = useSave()
+  const draft = parse(text)
+  const changed = text !== pretty(base.document)
+  const stale = stored.etag !== base.etag
+  const reload = () => {
+    setBase(stored)
+    setText(pretty(stored.document))
+    save.reset()
+  }
+  const submit = () => save.mutate({ text, etag: base.etag }, {
+    onSuccess: ({ revision }) => {
+      if (draft) setBase({ document: draft, etag: `"${revision}"` })
+    },
+  })
+  const conflict = save.error instanceof ApiError && save.error.status === 409
+  return (
+    <Card title={t('edit.title')} actions={<>
+      <Segmented hideLabel label={t('edit.as')} value={as} onChange={setAs}
+        options={[{ value: 'form', text: t('edit.form') }, { value: 'document', text: t('edit.document') }]} />
+      <Button onClick={reload} disabled={!changed && !stale}>{t('edit.discard')}</Button>
+      <Button kind="primary" onClick={submit} disabled={!changed || save.isPending}>{t('edit.save')}</Button>
+    </>}>
+      <p className="hint">{t('edit.hint')}</p>
+      {stale && !save.isPending && changed && (
+        <div className="note warn" role="status"><p>{t('edit.stale')}</p><p className="note-foot"><span /><Button small onClick={reload}>{t('edit.reload')}</Button></p></div>
+      )}
+      {save.error && <ErrorNote error={save.error} />}
+      {conflict && <p className="note warn">{t('edit.conflict')}</p>}
+      {save.isSuccess && !changed && <Saved problems={save.data.problems ?? []} revision={save.data.revision} />}
+      {as === 'document' && (
+        <>
+          <label className="hidden" htmlFor="document">{t('edit.document')}</label>
+          <textarea id="document" className="mono" rows={30} spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} />
+        </>
+      )}
+      {as === 'form' && (draft
+        ? <DocumentForm document={draft} problems={save.error instanceof ApiError ? save.error.problems : []} onChange={(d) => setText(pretty(d))} />
+        : <p className="note warn">{t('edit.notJson')}</p>)}
+    </Card>
+  )
+}
+
+function Saved({ problems, revision }: { problems: Problem[]; revision: string }) {
+  const { t } = useTranslation()
+  return (
+    <div className="note good" role="status">
+      <p>{t('edit.saved', { revision })}</p>
+      {problems.length > 0 && <ul className="problems">{problems.map((p) => <li key={p.path + p.message}><code>{p.path}</code> {p.message}</li>)}</ul>}
+    </div>
+  )
+}
+
+// parse returns the draft, undefined while it is no JSON: a document may be
+// typed as YAML, which only the server reads.
+export function parse(text: string): Document | undefined {
+  try {
+    const d = JSON.parse(text) as Document
+    return Array.isArray(d.deployments) && Array.isArray(d.connections) ? d : undefined
+  } catch {
+    return undefined
+  }
+}
