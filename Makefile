@@ -4,6 +4,7 @@ FUZZTIME ?= 3s
 export CGO_ENABLED ?= 1
 
 .PHONY: synth deploy admitted infra-test local-up local-deploy local-test local-down
+.PHONY: console web-test screenshots
 .PHONY: help run build test check fmt vet lint deps unit fuzz setup bench proof bundle
 
 help: ## list the targets
@@ -12,11 +13,28 @@ help: ## list the targets
 run: build ## build and start the gateway on http://127.0.0.1:$(PORT), with the demo where nothing is configured
 	@exec bin/holdfast -addr 127.0.0.1:$(PORT)
 
-build: ## build bin/holdfast
+build: console ## build bin/holdfast, with the console in it
 	@mkdir -p bin
 	@go build -o bin/holdfast ./functions/local
 
-test: check setup unit infra-test fuzz ## everything CI runs
+# The console's front end is built where something that it is made of is newer.
+web = functions/console/web
+web_sources = $(shell find $(web)/src $(web)/public -type f) $(addprefix $(web)/,index.html package.json package-lock.json tsconfig.json vite.config.ts)
+
+console: $(web)/dist/index.html ## build the console's front end, where it is stale
+
+$(web)/dist/index.html: $(web_sources)
+	@scripts/setup $(web)
+	@cd $(web) && node_modules/.bin/vite build --logLevel warn
+	@touch $@
+
+web-test: setup ## the front end's types and component tests
+	@cd $(web) && node_modules/.bin/tsc && node_modules/.bin/vitest run
+
+screenshots: setup build ## every page in both themes at 1280 and 390 pixels, into dist/screenshots
+	@go run ./scripts/screenshots
+
+test: check setup console web-test unit infra-test fuzz ## everything CI runs
 
 check: fmt vet lint deps ## formatting, vet, staticcheck, import rules
 
@@ -53,7 +71,7 @@ bench: ## the benchmarks, beside a bare reverse proxy in the same run
 proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost
 	@go run ./scripts/proof
 
-bundle: ## the archives that are deployed, into dist: arm64, reproducible
+bundle: console ## the archives that are deployed, into dist: arm64, reproducible
 	@go run ./scripts/bundle
 
 synth: bundle ## the CloudFormation templates, into infra/cdk.out; settings as CONTEXT="-c reserved=0"

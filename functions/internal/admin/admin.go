@@ -36,6 +36,9 @@ type Configuration interface {
 	Replace(ctx context.Context, revision string, doc *catalog.Document) (next string, problems []catalog.Problem, err error)
 	// Revisions lists what was stored, newest first.
 	Revisions(ctx context.Context, cursor string, limit int) (names []string, next string, err error)
+	// Revision returns the document that was stored under a name, fit to be
+	// shown. Errors: ErrNoRevision, and the store's.
+	Revision(ctx context.Context, name string) (document []byte, err error)
 }
 
 // Planner explains requests without sending them.
@@ -67,6 +70,7 @@ func New(c Config) http.Handler {
 	a.mux.HandleFunc("/admin/keys", methods(map[string]http.HandlerFunc{"GET": a.listKeys, "POST": a.makeKey}))
 	a.mux.HandleFunc("/admin/keys/{id}", methods(map[string]http.HandlerFunc{"GET": a.getKey, "PATCH": a.changeKey, "DELETE": a.removeKey}))
 	a.mux.HandleFunc("/admin/audit/changes", methods(map[string]http.HandlerFunc{"GET": a.listChanges}))
+	a.mux.HandleFunc("/admin/config/revisions/{name}", methods(map[string]http.HandlerFunc{"GET": a.getRevision}))
 	a.mux.HandleFunc("/admin/explain", methods(map[string]http.HandlerFunc{"POST": a.explain}))
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, wire.Refuse(wire.RouteNotFound)) })
 	return http.HandlerFunc(a.serve)

@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/revision"
+	"holdfast/functions/internal/admin"
 	"holdfast/routing/catalog"
 )
 
@@ -47,6 +49,21 @@ func (c *Configuration) Replace(ctx context.Context, from string, doc *catalog.D
 	}
 	_, err = c.Follow(ctx, []store.Handle{head})
 	return revisionOf(head), nil, err
+}
+
+// maxRevision bounds the name of a revision, in bytes.
+const maxRevision = 100
+
+// Revision returns the document that was stored under a name.
+func (c *Configuration) Revision(ctx context.Context, name string) ([]byte, error) {
+	if name == "" || len(name) > maxRevision {
+		return nil, admin.ErrNoRevision
+	}
+	plain, err := revision.Log{Store: c.revisions.store}.Document(ctx, name)
+	if errors.Is(err, revision.ErrDamaged) || errors.Is(err, store.ErrInvalid) {
+		return nil, admin.ErrNoRevision
+	}
+	return plain, err
 }
 
 // Revisions lists what was stored, newest first.

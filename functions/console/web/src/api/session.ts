@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { call, get } from './client'
 
 // Session is who is signed in.
@@ -22,8 +22,7 @@ export function useSignIn() {
   const client = useQueryClient()
   return async (key: string) => {
     const { value } = await call<Session>(path, { method: 'POST', body: { key } })
-    client.clear()
-    client.setQueryData(['session'], value)
+    take(client, value)
     return value
   }
 }
@@ -32,7 +31,11 @@ export function useSignOut() {
   const client = useQueryClient()
   return async () => {
     const { value } = await call<Session>(path, { method: 'DELETE' })
-    client.clear()
-    client.setQueryData(['session'], value)
+    take(client, value)
   }
+}
+
+function take(client: QueryClient, session: Session) {
+  client.removeQueries({ predicate: (q) => q.queryKey[0] !== 'session' })
+  client.setQueryData(['session'], session)
 }

@@ -30,7 +30,7 @@ export function Playground({ session }: { session: Session }) {
   }, [models, settings.model, settings.endpoint, talk])
 
   const end = useRef<HTMLDivElement>(null)
-  useEffect(() => end.current?.scrollIntoView?.({ block: 'nearest' }), [messages.length, partial])
+  useEffect(() => { end.current?.scrollIntoView?.({ block: 'nearest' }) }, [messages.length, partial])
 
   const ready = key !== '' && settings.model !== '' && !!caller.data
   return (

@@ -66,7 +66,7 @@ function Deployments({ document: d, problems, onChange }: Part) {
   const { t } = useTranslation()
   const set = (i: number, change: Partial<Deployment>) => onChange({ ...d, deployments: replaced(d.deployments, i, change) })
   return (
-    <fieldset className="form-part">
+    <fieldset className="form-part form-lines">
       <legend>{t('live.deployments')}</legend>
       {d.deployments.map((x, i) => {
         const path = `deployments[${i}]`

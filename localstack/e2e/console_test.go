@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestRevisionsAreKept shows that the document of every revision can be read
+// again, and put again.
+func TestRevisionsAreKept(t *testing.T) {
+	t.Parallel()
+	r := newAdminRig(t, "bolt")
+	first := admin(t, "GET", r.URL+"/admin/config", "")
+	name := strings.Trim(first.Header.Get("ETag"), `"`)
+	changed := entry(t, first.body, "deployments", "chat-alpha", "weight", 5)
+	put := admin(t, "PUT", r.URL+"/admin/config", changed, "If-Match", first.Header.Get("ETag"))
+	if put.StatusCode != 200 {
+		t.Fatal(put.body)
+	}
+	old := admin(t, "GET", r.URL+"/admin/config/revisions/"+name, "")
+	if old.StatusCode != 200 || old.body != first.body {
+		t.Fatalf("the first revision: %d, changed: %v", old.StatusCode, old.body != first.body)
+	}
+	if strings.Contains(old.body, keyA) {
+		t.Error("a revision holds a caller's key")
+	}
+	back := admin(t, "PUT", r.URL+"/admin/config", old.body, "If-Match", put.Header.Get("ETag"))
+	now := admin(t, "GET", r.URL+"/admin/config", "")
+	if back.StatusCode != 200 || now.body != first.body {
+		t.Errorf("put again: %d", back.StatusCode)
+	}
+	if a := post(t, r.URL+route("chat"), ask("chat", false, user("Hello"))); a.StatusCode != 200 {
+		t.Errorf("the keys of the first revision: %d %s", a.StatusCode, a.body)
+	}
+	for _, unknown := range []string{"none", strings.Repeat("x", 200), "..%2F..%2Fcurrent"} {
+		if a := admin(t, "GET", r.URL+"/admin/config/revisions/"+unknown, ""); a.StatusCode != 404 || a.code() != "route_not_found" {
+			t.Errorf("revision %s: %d %s", unknown, a.StatusCode, a.code())
+		}
+	}
+}
+
+// TestConsoleOverHTTP shows the way of a signed-in browser to the admin API, and
+// that nobody else has it, on each store that processes share.
+func TestConsoleOverHTTP(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"memory", onLambda} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			r := newAdminRig(t, store)
+			if !strings.Contains(r.Output(), "Console: "+r.URL+"/console/") {
+				t.Errorf("the console's address is not printed: %s", r.Output())
+			}
+			page := get(t, r.URL+"/console/", "")
+			if page.Header.Get("X-Request-Id") == "" || page.Header.Get("Access-Control-Allow-Origin") != "" ||
+				!strings.HasPrefix(page.Header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';") {
+				t.Errorf("the page says %v", page.Header)
+			}
+			enter := func(key string) *http.Cookie {
+				t.Helper()
+				a := post(t, r.URL+"/console/session", map[string]string{"key": key}, "Sec-Fetch-Site", "same-origin")
+				if a.StatusCode != 200 || len(a.Cookies()) != 1 || strings.Contains(a.body, key) {
+					t.Fatalf("signing in: %d %s", a.StatusCode, a.body)
+				}
+				return a.Cookies()[0]
+			}
+			read := func(cookie *http.Cookie, site string) int {
+				t.Helper()
+				request := newRequest(t, t.Context(), r.URL+"/admin/config", nil)
+				request.Method, request.Body, request.ContentLength = "GET", http.NoBody, 0
+				request.Header.Del("Authorization")
+				request.Header.Set("Sec-Fetch-Site", site)
+				request.AddCookie(cookie)
+				return do(t, request).StatusCode
+			}
+			operator, caller := enter(adminKey), enter(keyA)
+			for _, row := range []struct {
+				name   string
+				cookie *http.Cookie
+				site   string
+				want   int
+			}{
+				{"the admin's cookie", operator, "same-origin", 200},
+				{"the admin's cookie on another site's page", operator, "cross-site", 403},
+				{"an API key's cookie", caller, "same-origin", 401},
+			} {
+				if got := read(row.cookie, row.site); got != row.want {
+					t.Errorf("%s: %d, want %d", row.name, got, row.want)
+				}
+			}
+			r.Stop()
+			r.Gateway = r.start()
+			operator.Name = "holdfast-" + r.URL[strings.LastIndexByte(r.URL, ':')+1:] // the port is another
+			if store == onLambda && read(operator, "same-origin") != 200 {
+				t.Error("another process does not know the cookie")
+			}
+		})
+	}
+	closed := newRig(t, "memory")
+	if a := get(t, closed.URL+"/console/", ""); a.StatusCode != 404 || !strings.Contains(closed.Output(), "Console: closed") {
+		t.Errorf("without an admin key: %d, %s", a.StatusCode, closed.Output())
+	}
+}
