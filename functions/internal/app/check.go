@@ -55,8 +55,5 @@ func idle(doc *catalog.Document) []catalog.Problem {
 	for i, o := range doc.Organizations {
 		warn(o.Limits, "organizations[%d].limits.concurrency", i)
 	}
-	if len(doc.Guardrails) > 0 {
-		found = append(found, catalog.Problem{Path: "guardrails", Message: "is accepted but not enforced yet", Warning: true})
-	}
 	return found
 }

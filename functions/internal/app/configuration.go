@@ -14,6 +14,7 @@ import (
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/revision"
 	"holdfast/functions/internal/exchange"
+	"holdfast/functions/internal/guard"
 	"holdfast/routing/catalog"
 )
 
@@ -51,7 +52,7 @@ func Compile(doc *catalog.Document, revision string, environ []string, s secrets
 	if catalog.HasErrors(problems) {
 		return nil, problems
 	}
-	return &exchange.Snapshot{Catalog: compiled, Sessions: sessions}, problems
+	return &exchange.Snapshot{Catalog: compiled, Sessions: sessions, Guards: guard.Compile(compiled.Guards())}, problems
 }
 
 // rules maps the document's session settings onto the resolver's.

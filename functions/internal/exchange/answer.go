@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -34,8 +35,11 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	case ctx.Err() != nil:
 		return tried{outcome: routing.Outcome{Class: ended(ctx)}}
 	}
-	body, err = e.shaper().Body(body)
-	if err != nil {
+	body, err = e.guarding(e.shaper()).Body(body)
+	switch {
+	case errors.Is(err, errGuarded):
+		return e.withheld(read, answer)
+	case err != nil:
 		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
 	}
 	if p := e.keepTask(ctx, body, nil); p != nil {

@@ -123,6 +123,7 @@ type exchange struct {
 	following failing             // the answer that is relayed
 	bridge    *bridge.Translation // of the current attempt; nil: the target speaks the client's protocol
 	answerID  string              // that a bridge gives its answer
+	barred    *wire.Problem       // why a guardrail keeps the answer from the client; nil: it does not
 	allowed   allowances          // limits and budgets of the caller
 	caches    bool                // the response cache is asked and told
 	cached    store.Handle        // of the answer that it has for this request

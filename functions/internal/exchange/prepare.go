@@ -58,6 +58,9 @@ const maxRevisions = 3
 // decide plans the route and claims the session's preference where it has none.
 func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	e.describe()
+	if p := e.inspectText(); p != nil {
+		return p
+	}
 	if e.codec.errand {
 		e.route(ctx)
 		return nil

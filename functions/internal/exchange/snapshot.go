@@ -5,6 +5,7 @@ import (
 
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
+	"holdfast/functions/internal/guard"
 	"holdfast/routing/catalog"
 )
 
@@ -12,6 +13,7 @@ import (
 type Snapshot struct {
 	Catalog  *catalog.Catalog
 	Sessions *identity.Resolver
+	Guards   *guard.Rules // nil: none
 }
 
 // Configuration gives the snapshot in force.

@@ -40,7 +40,7 @@ type relay struct {
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
 	reading := e.speaks(e.serving.Target).follow(counting(e.serving.Target))
 	e.following = reading
-	r := &relay{exchange: e, ctx: ctx, answer: answer, reading: reading, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.shaper()}
+	r := &relay{exchange: e, ctx: ctx, answer: answer, reading: reading, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.guarding(e.shaper())}
 	room, _ := e.rooms.Get().(*room)
 	if room == nil {
 		room = newRoom()
@@ -103,8 +103,11 @@ func (r *relay) follow() (whole bool, _ tried) {
 			continue
 		}
 		r.held = r.shape.Event(r.held, *event)
+		if r.guardStopped(r.shape) {
+			return false, r.withheld(r.reading.Answer(), r.answer)
+		}
 		r.count++
-		r.output = r.output || step.Output || r.count > maxHeldEvents || len(r.held) > maxHeldBytes
+		r.output = r.output || step.Output && shows(r.shape) || r.count > maxHeldEvents || len(r.held) > maxHeldBytes
 		if !r.output || r.events.Buffered() && len(r.held) < maxHeldBytes {
 			continue
 		}
@@ -127,6 +130,10 @@ func (r *relay) flush() error {
 // finish makes what the client will rely on durable, then lets the terminal
 // event go. A client that leaves right after it has had its answer.
 func (r *relay) finish(terminal sse.Event) (bool, tried) {
+	end := r.shape.Event(nil, terminal) // before the books: what is kept of an answer is told by then
+	if r.guardStopped(r.shape) {
+		return false, r.withheld(r.reading.Answer(), r.answer)
+	}
 	if len(r.held) > 0 && r.ahead() {
 		if err := r.flush(); err != nil {
 			return false, r.outcome(routing.Cancelled)
@@ -135,7 +142,6 @@ func (r *relay) finish(terminal sse.Event) (bool, tried) {
 	if r.ctx.Err() != nil {
 		return false, r.outcome(ended(r.ctx))
 	}
-	end := r.shape.Event(nil, terminal) // before the books: what is kept of an answer is told by then
 	if notice := r.succeed(r.ctx, r.reading.Answer(), r.answer); notice != "" {
 		r.held = sse.AppendComment(r.held, notice)
 	}
@@ -164,7 +170,7 @@ func (r *relay) fail(event sse.Event, fault *wire.UpstreamError) tried {
 	}
 	_ = r.flush()
 	t := r.outcome(routing.ServerError)
-	t.shown = true
+	t.shown = !r.guardStopped(r.shape)
 	return t
 }
 

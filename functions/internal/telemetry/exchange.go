@@ -43,6 +43,7 @@ type Exchange struct {
 	UpstreamModel string
 	Status        int
 	ErrorCode     string
+	Guardrails    []string      // that matched, by name
 	Limit         string        // of the caller, that refused: its level and what it counts
 	FirstByte     time.Duration // from Start to the first upstream output
 	Attempts      Attempts
@@ -139,6 +140,9 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	attrs = append(attrs, slog.Int("status", e.Status))
 	text("error_code", e.ErrorCode)
 	text("limit", e.Limit)
+	if len(e.Guardrails) > 0 {
+		attrs = append(attrs, slog.Any("guardrails", e.Guardrails))
+	}
 	text("cache", e.Cache)
 	if e.Cancelled {
 		attrs = append(attrs, slog.Bool("cancelled", true))
