@@ -179,10 +179,11 @@ func structural(name string) bool {
 
 // walk applies rules to all texts inside of values of one document.
 type walk struct {
-	rules []rule
-	edit  *jsonedit.Patch
-	total int // bytes of text
-	found Found
+	rules  []rule
+	answer bool // and not a request
+	edit   *jsonedit.Patch
+	total  int // bytes of text
+	found  Found
 }
 
 // value visits a value that stands under a name in an object.
@@ -193,7 +194,7 @@ func (w *walk) value(name string, v, object jsonedit.Value) {
 			w.text(v)
 		}
 	case '{', '[':
-		if name == "logprobs" || name == "top_logprobs" {
+		if w.answer && (name == "logprobs" || name == "top_logprobs") {
 			w.withhold(v)
 			return
 		}

@@ -20,7 +20,7 @@ func (r *Rules) Output(endpoint string, body []byte) ([]byte, Found) {
 		f.opaque(r.output, body)
 		return body, f
 	}
-	w := walk{rules: r.output, edit: doc.Edit()}
+	w := walk{rules: r.output, answer: true, edit: doc.Edit()}
 	for _, name := range shown(endpoint) {
 		w.value(name, doc.Value(name), jsonedit.Value{})
 	}
@@ -122,7 +122,7 @@ func (s *Stream) event(dst []byte, e sse.Event) []byte {
 	for _, p := range seen.pieces {
 		s.piece(edit, e, p, seen.ends)
 	}
-	w := walk{rules: s.rules, edit: edit, found: s.found}
+	w := walk{rules: s.rules, answer: true, edit: edit, found: s.found}
 	for _, v := range seen.whole {
 		w.value(v.name, v.value, v.object)
 	}

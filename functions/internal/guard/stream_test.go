@@ -70,7 +70,7 @@ func protocols() map[string]protocol {
 			func(m map[string]any) string { return str(m, "delta", "text") }},
 		"responses text": {"responses", "event: response.created\ndata: " + `{"type":"response.created","sequence_number":0,"response":{"instructions":"AKIA0123456789ABCDEF"}}` + "\n\n",
 			"event: response.output_text.delta\ndata: " + `{"type":"response.output_text.delta","sequence_number":1,"output_index":0,"content_index":0,"delta":%s,"logprobs":[]}` + "\n\n",
-			"event: response.output_text.done\ndata: " + `{"type":"response.output_text.done","sequence_number":2,"output_index":0,"content_index":0,"text":"x"}` + "\n\n",
+			"event: response.output_text.done\ndata: " + `{"type":"response.output_text.done","sequence_number":2,"output_index":0,"content_index":0,"text":"-"}` + "\n\n",
 			func(m map[string]any) string { s, _ := m["delta"].(string); return s }},
 	}
 }
