@@ -1,0 +1,305 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"holdfast/affinity/store"
+)
+
+// How a write that fails is tried again.
+const (
+	maxConflicts = 64
+	maxFailures  = 4
+	firstPause   = 25 * time.Millisecond // doubled from failure to failure
+	atOnce       = 32                    // writes under way
+)
+
+// keeping is how long records are kept; 0 is for ever.
+type keeping time.Duration
+
+// until is when what happened at a time is no longer kept.
+func (k keeping) until(at time.Time) time.Time {
+	if k <= 0 {
+		return time.Time{}
+	}
+	return at.Add(time.Duration(k))
+}
+
+// work is what a batch changes.
+type work struct {
+	*Book
+	by        mark
+	retention keeping
+	sessions  map[string][]*booking // by scoped id
+	days      map[store.Key][]share // of keys, models, deployments
+
+	mu     sync.Mutex
+	totals map[store.Key][]share // filled as sessions say when they were last active
+}
+
+// apply books a batch's events, as far as they are not booked yet. It may be
+// repeated and interrupted at will. Events come first, since they say which batch
+// counts them; totals come last, since sessions say where they count.
+func (b *Book) apply(ctx context.Context, by mark, events []*booking) error {
+	w := &work{
+		Book: b, by: by, retention: keeping(b.Retention()),
+		sessions: map[string][]*booking{}, days: map[store.Key][]share{}, totals: map[store.Key][]share{},
+	}
+	if err := w.keep(ctx, events); err != nil {
+		return err
+	}
+	known, err := w.look(ctx)
+	if err != nil {
+		return err
+	}
+	group, ctx1 := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for digits := range w.sessions {
+		group.Go(func() error { return w.session(ctx1, digits, known[sessionKey(digits)]) })
+	}
+	for key, shares := range w.days {
+		group.Go(func() error { return w.day(ctx1, known[key], shares) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return w.total(ctx, known)
+}
+
+// keep writes the events that are not written yet, and sorts those that this
+// batch counts into what they change.
+func (w *work) keep(ctx context.Context, events []*booking) error {
+	seen, mine := map[store.Key]bool{}, make([]bool, len(events))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, one := range events {
+		key := eventKey(&one.event)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		group.Go(func() (err error) { mine[i], err = w.own(ctx, key, one); return err })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, one := range events {
+		if mine[i] {
+			w.sort(one)
+		}
+	}
+	return nil
+}
+
+// own writes an event and reports whether this batch counts it: not where an
+// earlier one does.
+func (w *work) own(ctx context.Context, key store.Key, one *booking) (bool, error) {
+	at, record := store.NewHandle(key, "", store.Record{}), one.record(w.by, w.retention)
+	for range maxConflicts {
+		stands, err := w.swap(ctx, at, record)
+		switch {
+		case !errors.Is(err, store.ErrConflict):
+			return err == nil, err
+		case stands.Revision() != "":
+			_, by, err := openEvent(stands)
+			return by == mark{slot: w.by.slot, number: w.by.number}, err
+		}
+		at = stands
+	}
+	return false, store.ErrConflict
+}
+
+// sort adds an event to what it changes.
+func (w *work) sort(one *booking) {
+	e := &one.event
+	if digits, scoped := hexOf(e.SessionID); scoped {
+		w.sessions[digits] = append(w.sessions[digits], one)
+	}
+	date := dateOf(e.Time)
+	s := share{hour: e.Time.Hour(), sums: one.sums}
+	into := func(all map[store.Key][]share, dimension, name string) {
+		key := dayKey(w.by.slot%shards, dimension, date, name)
+		all[key] = append(all[key], s)
+	}
+	into(w.totals, byTotal, "")
+	into(w.days, byKey, e.Key)
+	into(w.days, byModel, e.Model)
+	if e.Deployment != "" {
+		into(w.days, byDeployment, e.Deployment)
+	}
+}
+
+// look reads all records that change.
+func (w *work) look(ctx context.Context) (map[store.Key]store.Handle, error) {
+	var keys []store.Key
+	for digits := range w.sessions {
+		keys = append(keys, sessionKey(digits))
+	}
+	keys = slices.AppendSeq(keys, maps.Keys(w.days))
+	return w.readAll(ctx, slices.AppendSeq(keys, maps.Keys(w.totals)))
+}
+
+// readAll reads any number of keys.
+func (w *work) readAll(ctx context.Context, keys []store.Key) (map[store.Key]store.Handle, error) {
+	known := make(map[store.Key]store.Handle, len(keys))
+	for len(keys) > 0 {
+		n := min(len(keys), store.MaxReadKeys)
+		read, err := w.read(ctx, keys[:n]...)
+		if err != nil {
+			return nil, err
+		}
+		for i, h := range read {
+			known[keys[i]] = h
+		}
+		keys = keys[n:]
+	}
+	return known, nil
+}
+
+// session counts the batch's events of a session and notes when it was last
+// active before and after them.
+func (w *work) session(ctx context.Context, digits string, h store.Handle) error {
+	events := w.sessions[digits]
+	var before, after int64
+	err := w.change(ctx, h, func(h store.Handle) (store.Record, bool, error) {
+		s, err := decodeSession(h)
+		if err != nil {
+			return store.Record{}, false, err
+		}
+		taken := s.take(w.by, events)
+		before = s.marks.of(w.by.slot).before
+		if after = before; !taken {
+			for _, one := range events {
+				after = max(after, one.event.Time.UnixMilli())
+			}
+			return store.Record{}, false, nil
+		}
+		after = s.last
+		return store.Record{
+			Value: s.encode(), Index: sessionIndex(digits, s.last), Expires: w.retention.until(time.UnixMilli(s.last)),
+		}, true, nil
+	})
+	if err == nil && after != before {
+		w.settle(before, -1)
+		w.settle(after, 1)
+	}
+	return err
+}
+
+// settle notes that a session's last activity is now, or is no longer, in an
+// hour. 0 is no hour.
+func (w *work) settle(at, delta int64) {
+	if at == 0 {
+		return
+	}
+	when := time.UnixMilli(at).UTC()
+	key := dayKey(w.by.slot%shards, byTotal, dateOf(when), "")
+	s := share{hour: when.Hour()}
+	s.sums[Settled] = delta
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.totals[key] = append(w.totals[key], s)
+}
+
+// day counts the batch's shares in one day of one name.
+func (w *work) day(ctx context.Context, h store.Handle, shares []share) error {
+	return w.change(ctx, h, func(h store.Handle) (store.Record, bool, error) {
+		d, err := decodeDay(h)
+		if err != nil || !d.take(w.by, shares) {
+			return store.Record{}, false, err
+		}
+		return store.Record{Value: d.encode(), Expires: w.retention.until(dayEnd(h.Key()))}, true, nil
+	})
+}
+
+// total counts the batch in the days of the whole gateway, when all else is
+// known. Days that sessions have left were not looked at yet.
+func (w *work) total(ctx context.Context, known map[store.Key]store.Handle) error {
+	var missing []store.Key
+	for key := range w.totals {
+		if _, looked := known[key]; !looked {
+			missing = append(missing, key)
+		}
+	}
+	found, err := w.readAll(ctx, missing)
+	if err != nil {
+		return err
+	}
+	maps.Copy(known, found)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for key, shares := range w.totals {
+		group.Go(func() error { return w.day(ctx, known[key], shares) })
+	}
+	return group.Wait()
+}
+
+// change swaps a record for its next form until that has worked, or there is
+// nothing to change.
+func (w *work) change(ctx context.Context, h store.Handle, next func(store.Handle) (store.Record, bool, error)) error {
+	for range maxConflicts {
+		record, changes, err := next(h)
+		if err != nil || !changes {
+			return err
+		}
+		written, err := w.swap(ctx, h, record)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+		h = written
+	}
+	return store.ErrConflict
+}
+
+// swap is a Swap that is tried again where nothing was written. Where it is not
+// known whether something was, it says ErrConflict with what stands now: the
+// record itself tells.
+func (b *Book) swap(ctx context.Context, h store.Handle, record store.Record) (store.Handle, error) {
+	for failures := 1; ; failures++ {
+		written, err := b.Store.Swap(ctx, h, record)
+		switch {
+		case err == nil, errors.Is(err, store.ErrConflict):
+			return written, err
+		case errors.Is(err, store.ErrUnknown):
+			read, err := b.read(ctx, h.Key())
+			if err != nil {
+				return h, err
+			}
+			return read[0], store.ErrConflict
+		case !errors.Is(err, store.ErrUnavailable) || failures == maxFailures || !pause(ctx, failures):
+			return h, err
+		}
+	}
+}
+
+// read is a Read that is tried again.
+func (b *Book) read(ctx context.Context, keys ...store.Key) ([]store.Handle, error) {
+	for failures := 1; ; failures++ {
+		read, err := b.Store.Read(ctx, keys...)
+		if err == nil || !errors.Is(err, store.ErrUnavailable) || failures == maxFailures || !pause(ctx, failures) {
+			return read, err
+		}
+	}
+}
+
+// pause waits before another try, and reports whether there is time for one.
+func pause(ctx context.Context, failures int) bool {
+	timer := time.NewTimer(firstPause << failures)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

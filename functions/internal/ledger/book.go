@@ -1,0 +1,311 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"holdfast/affinity/store"
+)
+
+// Config sets up a Book. Store and Log are required.
+type Config struct {
+	Store     store.Store
+	Now       func() time.Time     // nil: time.Now
+	Retention func() time.Duration // how long events and sums are kept; 0, and nil: for ever
+	Log       *slog.Logger
+}
+
+// Bounds of a Book.
+const (
+	maxBatch      = 64        // events that are booked together
+	maxBatchBytes = 200 << 10 // of their JSON, below what a record holds
+	maxWaiting    = 4096      // events
+	bookTime      = 5 * time.Second
+	staleAfter    = time.Minute // a batch that old has nobody who books it
+	sweepEvery    = time.Minute
+	sweepAtOnce   = 16 // slots looked at beside one batch
+)
+
+// Book writes events and their sums.
+type Book struct {
+	Config
+	lost    atomic.Uint64
+	written atomic.Uint64
+
+	mu      sync.Mutex
+	waiting []*waiting
+	running bool
+
+	// Of the goroutine that runs.
+	slot   int
+	held   store.Handle // of slot, as this Book wrote it last
+	number int64        // of the batch that was written then
+	owns   bool         // these are valid; the batch, if there is one, is booked
+	swept  int          // slots of this round that were looked at
+	round  time.Time    // when it began
+}
+
+// waiting is an event that waits for its batch to be booked.
+type waiting struct {
+	*booking
+	done chan error
+}
+
+// New returns a Book.
+func New(c Config) *Book {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Retention == nil {
+		c.Retention = func() time.Duration { return 0 }
+	}
+	return &Book{Config: c}
+}
+
+// Counts says how many events this Book has written, and how many it could not
+// and has dropped.
+func (b *Book) Counts() (written, lost uint64) { return b.written.Load(), b.lost.Load() }
+
+// Append books an event and returns when it and its sums are durable. An event
+// that is appended again, with its id and its time, changes nothing.
+//
+// An error before the batch has its slot means that the event is lost; after it,
+// the event is booked later by whoever finds the batch.
+func (b *Book) Append(ctx context.Context, e Event) error {
+	one, err := newBooking(e)
+	if err != nil {
+		return err
+	}
+	w := &waiting{booking: one, done: make(chan error, 1)}
+	b.mu.Lock()
+	if len(b.waiting) >= maxWaiting {
+		b.mu.Unlock()
+		b.lost.Add(1)
+		return ErrBusy
+	}
+	b.waiting = append(b.waiting, w)
+	if !b.running {
+		b.running = true
+		go b.run(context.WithoutCancel(ctx))
+	}
+	b.mu.Unlock()
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())
+	}
+}
+
+// run books what waits until nothing does.
+func (b *Book) run(ctx context.Context) {
+	for {
+		all := b.take()
+		if len(all) == 0 {
+			return
+		}
+		err := b.book(ctx, all)
+		for _, w := range all {
+			w.done <- err
+		}
+	}
+}
+
+// take returns the next batch. Where nothing waits, run ends.
+func (b *Book) take() []*waiting {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, size := 0, 0
+	for n < len(b.waiting) && n < maxBatch && (n == 0 || size+len(b.waiting[n].text) <= maxBatchBytes) {
+		size += len(b.waiting[n].text)
+		n++
+	}
+	all := b.waiting[:n:n]
+	if b.waiting = b.waiting[n:]; n == 0 {
+		b.waiting, b.running = nil, false
+	}
+	return all
+}
+
+// more reports whether another batch waits.
+func (b *Book) more() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting) > 0
+}
+
+// book writes one batch: its slot, what it changes, and its slot again.
+func (b *Book) book(ctx context.Context, all []*waiting) error {
+	bounded, cancel := context.WithTimeout(ctx, bookTime)
+	defer cancel()
+	events, next := make([]*booking, len(all)), batch{}
+	for i, w := range all {
+		events[i] = w.booking
+		next.Events = append(next.Events, jsontext.Value(w.text))
+	}
+	by, err := b.claim(bounded, next)
+	if err != nil {
+		b.lost.Add(uint64(len(all)))
+		b.Log.WarnContext(ctx, "exchanges are missing in the ledger", "count", len(all), "error", err)
+		return err
+	}
+	if err := b.apply(bounded, by, events); err != nil {
+		b.owns = false // the batch stays in its slot for whoever comes after
+		b.Log.WarnContext(ctx, "exchanges are booked later", "count", len(all), "error", err)
+		return err
+	}
+	b.written.Add(uint64(len(all)))
+	if !b.more() {
+		b.clear(bounded)
+	}
+	b.sweep(bounded)
+	return nil
+}
+
+// claim writes a batch into a slot that is free: the one that this Book used
+// last or, where another process came between, another.
+func (b *Book) claim(ctx context.Context, next batch) (mark, error) {
+	for range slots {
+		if err := b.find(ctx); err != nil {
+			return mark{}, err
+		}
+		next.Number = max(b.number+1, b.Now().UnixMilli())
+		record, err := next.record()
+		if err != nil {
+			return mark{}, err
+		}
+		stands, err := b.swap(ctx, b.held, record)
+		now, live := stands.Record()
+		switch {
+		case err == nil, errors.Is(err, store.ErrConflict) && live && string(now.Value) == string(record.Value):
+			b.held, b.number = stands, next.Number
+			return mark{slot: b.slot, number: next.Number}, nil
+		case !errors.Is(err, store.ErrConflict):
+			b.owns = false
+			return mark{}, err
+		}
+		// Another process was here, or the write is still on its way: it has no
+		// effect once this slot is written, so try the same one while it is free.
+		left, err := decodeBatch(stands)
+		b.held, b.number, b.owns = stands, left.Number, err == nil && len(left.Events) == 0
+	}
+	return mark{}, ErrBusy
+}
+
+// find makes sure that this Book has a slot that nobody uses. A batch that was
+// left there is booked first.
+func (b *Book) find(ctx context.Context) error {
+	for range slots {
+		if b.owns {
+			return nil
+		}
+		slot := rand.IntN(slots)
+		read, err := b.read(ctx, slotKey(slot))
+		if err != nil {
+			return err
+		}
+		last, free, err := b.finish(ctx, slot, read[0])
+		if err != nil {
+			return err
+		}
+		if free {
+			b.slot, b.held, b.number, b.owns = slot, read[0], last, true
+		}
+	}
+	return ErrBusy
+}
+
+// finish books the batch that a slot was left with. It returns the number of the
+// slot's last batch and whether the slot may be used: not while somebody may
+// still be at it.
+func (b *Book) finish(ctx context.Context, slot int, h store.Handle) (number int64, free bool, _ error) {
+	left, err := decodeBatch(h)
+	if err != nil || len(left.Events) == 0 {
+		return left.Number, err == nil, err
+	}
+	if b.Now().UnixMilli()-left.Number < staleAfter.Milliseconds() {
+		return left.Number, false, nil
+	}
+	events, err := left.bookings()
+	if err != nil {
+		return left.Number, false, err
+	}
+	return left.Number, true, b.apply(ctx, mark{slot: slot, number: left.Number}, events)
+}
+
+// clear says that the slot's batch is booked. Where it fails, the batch is booked
+// again by whoever comes after, to no effect.
+func (b *Book) clear(ctx context.Context) {
+	record, err := batch{Number: b.number}.record()
+	if err == nil {
+		b.held, err = b.swap(ctx, b.held, record)
+	}
+	b.owns = err == nil
+}
+
+// sweep looks at some slots for batches that were left, in turn: all of them
+// once a minute while there is traffic.
+func (b *Book) sweep(ctx context.Context) {
+	if b.swept >= slots {
+		if b.Now().Sub(b.round) < sweepEvery {
+			return
+		}
+		b.swept = 0
+	}
+	if b.swept == 0 {
+		b.round = b.Now()
+	}
+	first := b.swept
+	b.swept += sweepAtOnce
+	keys := make([]store.Key, 0, sweepAtOnce)
+	for slot := first; slot < min(b.swept, slots); slot++ {
+		keys = append(keys, slotKey(slot))
+	}
+	read, err := b.Store.Read(ctx, keys...)
+	if err != nil {
+		return // another round comes
+	}
+	for i, h := range read {
+		b.tidy(ctx, first+i, h)
+	}
+}
+
+// tidy books a batch that was left in a slot, and empties the slot.
+func (b *Book) tidy(ctx context.Context, slot int, h store.Handle) {
+	left, err := decodeBatch(h)
+	if err != nil || len(left.Events) == 0 {
+		return
+	}
+	_, free, err := b.finish(ctx, slot, h)
+	if err != nil {
+		b.Log.WarnContext(ctx, "exchanges that were left unbooked cannot be booked", "slot", slot, "error", err)
+	}
+	if !free || err != nil {
+		return
+	}
+	b.Log.InfoContext(ctx, "exchanges that were left unbooked are in the ledger", "count", len(left.Events))
+	if record, err := (batch{Number: left.Number}).record(); err == nil {
+		_, _ = b.Store.Swap(ctx, h, record) // whoever was faster has done the same
+	}
+}
+
+// Recover books what processes that have ended have left. It is done beside
+// ordinary writing, too, a few slots at a time.
+func (b *Book) Recover(ctx context.Context) error {
+	for slot := range slots {
+		read, err := b.read(ctx, slotKey(slot))
+		if err != nil {
+			return err
+		}
+		b.tidy(ctx, slot, read[0])
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"holdfast/affinity/store"
+)
+
+// batch is what a slot holds: events that are being booked, or none.
+type batch struct {
+	Number int64            `json:"number"` // grows from batch to batch; a time in Unix milliseconds, or more
+	Events []jsontext.Value `json:"events,omitempty"`
+}
+
+func slotKey(slot int) store.Key {
+	return store.Key{Table: store.Ledger, Partition: "slot/" + strconv.Itoa(slot), Sort: "batch"}
+}
+
+func (b batch) record() (store.Record, error) {
+	value, err := json.Marshal(b)
+	return store.Record{Value: value}, err
+}
+
+// decodeBatch reads a slot's record; an absent one has never held a batch.
+func decodeBatch(h store.Handle) (batch, error) {
+	record, live := h.Record()
+	if !live {
+		return batch{}, nil
+	}
+	var b batch
+	if json.Unmarshal(record.Value, &b) != nil {
+		return batch{}, ErrCorrupt
+	}
+	return b, nil
+}
+
+// booking is an event on its way into the records.
+type booking struct {
+	event Event
+	text  []byte // its JSON
+	sums  Sums
+}
+
+func newBooking(e Event) (*booking, error) {
+	e = e.bounded()
+	text, err := e.encode()
+	if err != nil {
+		return nil, err
+	}
+	return &booking{event: e, text: text, sums: Of(&e)}, nil
+}
+
+// bookings are a batch's events again, as a slot holds them.
+func (b batch) bookings() ([]*booking, error) {
+	all := make([]*booking, len(b.Events))
+	for i, text := range b.Events {
+		e, err := decodeEvent(text)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = &booking{event: e, text: text, sums: Of(&e)}
+	}
+	return all, nil
+}
+
+// eventKey addresses an event: beside its session's others, in the order of
+// time. Those without a session lie together by day.
+func eventKey(e *Event) store.Key {
+	partition := "apart/" + dateOf(e.Time) + "/" + strconv.Itoa(shardOf(e.ID))
+	if digits, scoped := hexOf(e.SessionID); scoped {
+		partition = "session/" + digits
+	}
+	return store.Key{Table: store.Ledger, Partition: partition, Sort: eventPrefix + eventSort(e)}
+}
+
+// eventPrefix stands before events in a session's partition.
+const eventPrefix = "event/"
+
+func eventSort(e *Event) string { return millis(e.Time.UnixMilli()) + "/" + e.ID }
+
+// record is the event as it is kept, with the batch that counts it: there is
+// only one, in whatever batches it comes again.
+func (b *booking) record(by mark, retention keeping) store.Record {
+	p := packer{version}
+	p.number(int64(by.slot))
+	p.number(by.number)
+	return store.Record{
+		Value: append(p, b.text...), Expires: retention.until(b.event.Time),
+		Index: store.Index{Partition: eventList(shardOf(b.event.ID)), Sort: eventSort(&b.event)},
+	}
+}
+
+// openEvent returns the JSON of a kept event and the batch that counts it.
+func openEvent(h store.Handle) (text []byte, by mark, _ error) {
+	record, live := h.Record()
+	if !live || len(record.Value) == 0 || record.Value[0] != version {
+		return nil, mark{}, ErrCorrupt
+	}
+	u := unpacker{rest: record.Value[1:]}
+	by = mark{slot: u.count(slots - 1), number: u.number()}
+	if u.bad {
+		return nil, mark{}, ErrCorrupt
+	}
+	return u.rest, by, nil
+}
+
+func eventList(shard int) string { return "events/" + strconv.Itoa(shard) }
