@@ -13,6 +13,7 @@ type Catalog struct {
 	revision   string
 	session    Session
 	affinity   Affinity
+	ledger     Ledger
 	accounts   map[string]*Account
 	targets    map[string]*Target
 	pools      map[string]*Pool // by configured name and by alias
@@ -154,6 +155,9 @@ func (c *Catalog) Session() Session { return c.session }
 
 // Affinity bounds what is remembered of a conversation.
 func (c *Catalog) Affinity() Affinity { return c.affinity }
+
+// Ledger says how long usage is kept.
+func (c *Catalog) Ledger() Ledger { return c.ledger }
 
 // Connection is the provider account of that id, nil when there is none.
 func (c *Catalog) Connection(id string) *Account { return c.accounts[id] }

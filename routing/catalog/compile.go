@@ -25,7 +25,7 @@ func Compile(doc *Document, revision string, secrets Secrets) (*Catalog, []Probl
 		return nil, found.list
 	}
 	c := &Catalog{
-		revision: revision, session: doc.Session, affinity: doc.Affinity,
+		revision: revision, session: doc.Session, affinity: doc.Affinity, ledger: doc.Ledger,
 		accounts: map[string]*Account{}, targets: map[string]*Target{}, pools: map[string]*Pool{},
 		policies: map[string]*Policy{}, orgs: map[string]Organization{}, teams: map[string]Team{},
 		byID: map[string]*Caller{}, bySum: map[[8]byte][]*Caller{},

@@ -28,6 +28,12 @@ type Document struct {
 	Teams         []Team         `json:"teams,omitzero"`
 	Keys          []Key          `json:"keys,omitzero"`
 	Guardrails    []Guardrail    `json:"guardrails,omitzero"`
+	Ledger        Ledger         `json:"ledger"`
+}
+
+// Ledger says how long usage is kept.
+type Ledger struct {
+	Retention Duration `json:"retention"` // of events and sums; default 9600h, 400 days; 0 keeps for ever
 }
 
 // Session says how requests are told apart into conversations.

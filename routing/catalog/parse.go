@@ -90,6 +90,7 @@ func blank() *Document {
 			Retention: Duration(720 * time.Hour),
 			MaxWait:   Duration(2 * time.Second),
 		},
+		Ledger: Ledger{Retention: Duration(400 * 24 * time.Hour)},
 	}
 }
 

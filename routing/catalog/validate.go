@@ -107,6 +107,7 @@ func (v *validator) affinity() {
 	v.duration("affinity.ttl", a.TTL)
 	v.duration("affinity.retention", a.Retention)
 	v.duration("affinity.max_wait", a.MaxWait)
+	v.duration("ledger.retention", v.doc.Ledger.Retention)
 	if time.Duration(a.MaxWait) > time.Minute {
 		v.warnf("affinity.max_wait", "longer than a minute; most clients have given up by then")
 	}

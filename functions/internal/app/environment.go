@@ -22,7 +22,10 @@ type Environment struct {
 	GatewayURL  string     `env:"HOLDFAST_GATEWAY_URL"` // where the console's playground sends requests; "": to its own origin
 	Region      string     `env:"AWS_REGION"`
 	DynamoDB    string     `env:"AWS_ENDPOINT_URL_DYNAMODB"`
-	Demo        string     `env:"HOLDFAST_DEMO_ACCOUNTS"` // NAME=URL, comma-separated: simulated accounts that run elsewhere
+	Collector   string     `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	// CollectorHeaders are NAME=VALUE pairs with commas between; they may hold a secret.
+	CollectorHeaders string `env:"OTEL_EXPORTER_OTLP_HEADERS"`
+	Demo             string `env:"HOLDFAST_DEMO_ACCOUNTS"` // NAME=URL, comma-separated: simulated accounts that run elsewhere
 }
 
 // resolved returns the environment with secrets in place of the references that

@@ -49,6 +49,8 @@ type Options struct {
 	// where the environment holds no access key; nil: nobody does.
 	Credit func(context.Context, dynamo.Config) (dynamo.Config, error)
 
+	OnLambda bool // CloudWatch reads numbers out of the log
+
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
 }
@@ -99,9 +101,10 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 }
 
 // assemble puts the parts together.
-func assemble(o Options, guarded store.Store, secret installationSecret, configuration *Configuration, callerKey string) *Gateway {
+func assemble(o Options, guarded *store.Guard, secret installationSecret, configuration *Configuration, callerKey string) *Gateway {
 	client, after := upstream.New(), new(host.After)
 	directory := &auth.Directory{Ring: &keys.Ring{Store: guarded, Now: o.Now}, Now: o.Now}
+	kept := o.records(guarded, configuration)
 	flow := exchange.New(exchange.Config{
 		Configuration: configuration,
 		Callers:       directory,
@@ -114,6 +117,8 @@ func assemble(o Options, guarded store.Store, secret installationSecret, configu
 		BaseURL:       addresses(o.Demo).resolve,
 		Hash:          secret.hash,
 		After:         after.Go,
+		Ledger:        kept.book,
+		Watch:         kept.watch,
 		Now:           o.Now,
 		Log:           o.Log,
 	})

@@ -64,7 +64,7 @@ func onLambda(ctx context.Context, e Environment, environ []string, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	o := Options{Environment: e, Environ: environ, Store: store.Store(records), Log: log}
+	o := Options{Environment: e, Environ: environ, Store: store.Store(records), Log: log, OnLambda: true}
 	change(&o)
 	if o.Demo, err = parseAddresses(e.Demo); err != nil {
 		return nil, err

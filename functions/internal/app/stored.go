@@ -15,7 +15,7 @@ var ErrNoConfiguration = errors.New("no configuration is stored yet")
 
 // stored composes the data plane under the stored document alone. It fetches
 // that and the installation's secret side by side.
-func stored(ctx context.Context, o Options, guarded store.Store) (*Gateway, error) {
+func stored(ctx context.Context, o Options, guarded *store.Guard) (*Gateway, error) {
 	configuration := &Configuration{
 		revisions: revisions{store: guarded}, secrets: o.references(&localSecrets{by: map[string]string{}}),
 		environ: o.Environ, log: o.Log, now: o.Now,

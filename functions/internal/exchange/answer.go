@@ -45,6 +45,7 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	if p := e.keepTask(ctx, body, nil); p != nil {
 		return tried{outcome: routing.Outcome{Class: routing.Success}, status: answer.Status, refusal: p}
 	}
+	e.spoken = int64(len(body)) / bytesPerToken
 	notice := e.succeed(ctx, read, answer)
 	_ = e.reply.body(body, answer.Status, func(h http.Header) {
 		pass(answer.Header)(h)
@@ -81,9 +82,8 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	if e.bridge != nil {
 		answer.ID = e.answerID
 	}
-	if answer.HasUsage {
-		e.line.Usage = &answer.Usage
-		e.line.Cost = cost(e.serving.Target.Price, answer.Usage)
+	if used, known := e.used(answer); known {
+		e.charge(used)
 	}
 	if e.attempts.Spilled() {
 		e.plan.Spill()

@@ -29,6 +29,7 @@ import (
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
 	"holdfast/functions/internal/auth"
+	"holdfast/functions/internal/ledger"
 	"holdfast/functions/internal/telemetry"
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
@@ -53,6 +54,8 @@ type Config struct {
 	BaseURL       func(base string) (*url.URL, error) // where a connection's base URL leads
 	Hash          func(parts ...string) string        // 32 hex digits, keyed: sessions in logs and hints
 	After         func(context.Context, func(context.Context))
+	Ledger        Ledger
+	Watch         func(context.Context, *telemetry.Exchange) // told of every exchange that has ended
 	Now           func() time.Time
 	Log           *slog.Logger
 }
@@ -133,6 +136,9 @@ type exchange struct {
 	bound     references          // account-bound things that the request mentions
 	history   []byte              // items before the input, for a target that cannot go on by itself; nil: none
 	record    *responses.Record   // of what the current attempt's answer leaves behind
+	spoken    int64               // tokens of output that were seen, about
+	charged   *ledger.Cost        // by part; nil: nothing was used, or no price is known
+	saved     *float64            // USD, by cached tokens
 	rest      []func(context.Context)
 }
 
@@ -175,19 +181,4 @@ func attached(request context.Context, stays bool) (ctx context.Context, leave f
 	}
 	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 	return ctx, func() { stop(); cancel(nil); end() }
-}
-
-// later adds work that no client waits for.
-func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, work) }
-
-// settleLater does, after the last byte has gone, what no client waits for, and
-// writes the exchange's one line when all of it is known.
-func (e *exchange) settleLater(ctx context.Context) {
-	e.line.End = e.Now()
-	e.After(ctx, func(ctx context.Context) {
-		for _, work := range e.rest {
-			work(ctx)
-		}
-		e.line.Log(ctx, e.Log)
-	})
 }

@@ -20,6 +20,7 @@ type tried struct {
 	fault   *wire.UpstreamError // what the provider said
 	problem *wire.Problem       // ours, in the place of what the provider has said, or would have
 	shown   bool                // the provider's own error event has reached the client
+	usage   *wire.Usage         // what it has reported so far, where it is not an answer
 	refusal *wire.Problem       // why the client does not get what the provider has made; nil: it does
 }
 
@@ -92,13 +93,14 @@ func (e *exchange) attempt(ctx context.Context) tried {
 		e.SecretRefused(account.Keys[e.keyOf(account)])
 	}
 	e.passOver(t)
+	e.cut(t)
 	e.bookUse(target, e.line.Usage)
 	if t.outcome.Class == routing.Success {
 		e.bookLatency(target, e.in.Start.Add(e.line.FirstByte).Sub(begun))
 	}
 	e.line.Attempts = append(e.line.Attempts, telemetry.Attempt{
 		Deployment: target.ID, Outcome: t.outcome.Class.String(), Status: t.status,
-		Millis: e.Now().Sub(begun).Milliseconds(),
+		Millis: e.Now().Sub(begun).Milliseconds(), Usage: e.reported(t),
 	})
 	return t
 }

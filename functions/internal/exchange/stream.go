@@ -51,6 +51,9 @@ func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritt
 	e.rooms.Put(room.left(r))
 	if !whole {
 		answer.Body.Close()
+		if so := e.following.Answer(); so.HasUsage {
+			t.usage = &so.Usage
+		}
 		return t
 	}
 	e.later(func(context.Context) { drain(answer.Body) })
@@ -107,6 +110,9 @@ func (r *relay) follow() (whole bool, _ tried) {
 			return false, r.withheld(r.reading.Answer(), r.answer)
 		}
 		r.count++
+		if step.Output {
+			r.spoken++ // a delta is about a token
+		}
 		r.output = r.output || step.Output && shows(r.shape) || r.count > maxHeldEvents || len(r.held) > maxHeldBytes
 		if !r.output || r.events.Buffered() && len(r.held) < maxHeldBytes {
 			continue

@@ -10,6 +10,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -54,6 +55,8 @@ type Exchange struct {
 	Cache         string   // hit: answered by the gateway's own response cache
 	CacheSaved    *float64 // USD that a hit did not cost; nil: unknown, or no hit
 	Revision      string   // of the configuration
+	Embed         bool     // numbers for CloudWatch go with the line
+	Explanation   []byte   // JSON; nil: the exchange went the usual way
 	Task          *Task    // a job that this exchange began, or whose end it saw first; nil: none
 }
 
@@ -103,6 +106,7 @@ type Attempt struct {
 	Outcome    string // a class's name
 	Status     int    // HTTP; 0 where there was none
 	Millis     int64
+	Usage      *wire.Usage // by the attempt's own word; nil: it gave none
 }
 
 // Log writes the exchange's one line.
@@ -163,11 +167,17 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 			slog.Int64("cache_write_5m", u.CacheWrite5m), slog.Int64("cache_write_1h", u.CacheWrite1h),
 			slog.Int64("output", u.Output), slog.Int64("reasoning", u.Reasoning), slog.Bool("estimated", u.Estimated)))
 	}
+	if e.Explanation != nil {
+		attrs = append(attrs, slog.Any("explanation", json.RawMessage(e.Explanation)))
+	}
 	if e.Task != nil {
 		attrs = append(attrs, slog.Any("task", e.Task))
 	}
 	if e.Cost != nil {
 		attrs = append(attrs, slog.Float64("cost_usd", *e.Cost))
+	}
+	if e.Embed {
+		attrs = append(attrs, e.embedded()...)
 	}
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "exchange", 0) // nobody asks which line of code wrote it
 	line.AddAttrs(attrs...)

@@ -16,7 +16,7 @@ func TestOneLine(t *testing.T) {
 	e := Exchange{
 		Start: start, End: start.Add(1500 * time.Millisecond), RequestID: "req_1", Endpoint: "chat", Model: "m", Stream: true,
 		Session: "ab12", SessionSource: "prompt", Affinity: "moved", Deployment: "two", Status: 200, FirstByte: 900 * time.Millisecond,
-		Attempts: Attempts{{"one", "server_error", 500, 3}, {"two", "success", 200, 7}, {Deployment: `q"uote`, Outcome: "broken"}},
+		Attempts: Attempts{{Deployment: "one", Outcome: "server_error", Status: 500, Millis: 3}, {Deployment: "two", Outcome: "success", Status: 200, Millis: 7}, {Deployment: `q"uote`, Outcome: "broken"}},
 		Usage:    &wire.Usage{Input: 1, CacheRead: 2, Output: 3},
 	}
 	e.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)))

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"holdfast/affinity/store"
+	"holdfast/functions/internal/ledger"
+	"holdfast/functions/internal/telemetry"
+)
+
+// records is where exchanges are written down once they have ended.
+type records struct {
+	book  *ledger.Book
+	meter *telemetry.Meter
+	watch func(context.Context, *telemetry.Exchange)
+}
+
+// records makes them. Nothing of OpenTelemetry is there unless a collector is.
+func (o Options) records(guarded store.Store, configuration *Configuration) records {
+	r := records{
+		book: ledger.New(ledger.Config{Store: guarded, Now: o.Now, Log: o.Log, Retention: func() time.Duration {
+			return time.Duration(configuration.Current().Catalog.Ledger().Retention)
+		}}),
+		meter: telemetry.NewMeter(o.Now),
+	}
+	var tracer *telemetry.Tracer
+	if o.Environment.Collector != "" {
+		tracer = telemetry.NewTracer(o.Environment.Collector, o.Environment.CollectorHeaders, o.Log)
+	}
+	r.watch = func(ctx context.Context, e *telemetry.Exchange) {
+		r.meter.Observe(e)
+		e.Embed = o.OnLambda
+		if tracer != nil {
+			tracer.Send(ctx, e)
+		}
+	}
+	return r
+}
+
+// numbers are what the metrics page shows beside exchanges.
+func (r records) numbers(guarded *store.Guard) []telemetry.Number {
+	status := guarded.Status()
+	resting := 0.0
+	if status.Resting {
+		resting = 1
+	}
+	written, lost := r.book.Counts()
+	return []telemetry.Number{
+		{Name: "holdfast_store_calls_total", Kind: "counter", Help: "Calls that reached the store.", Value: float64(status.Calls)},
+		{Name: "holdfast_store_errors_total", Kind: "counter", Help: "Calls of the store that failed.", Value: float64(status.Failures)},
+		{Name: "holdfast_store_refused_total", Kind: "counter", Help: "Calls that were not made while the store rested after failures.", Value: float64(status.Refused)},
+		{Name: "holdfast_store_resting", Kind: "gauge", Help: "1 while the store is not asked.", Value: resting},
+		{Name: "holdfast_ledger_events_total", Kind: "counter", Help: "Exchanges that were booked.", Value: float64(written)},
+		{Name: "holdfast_ledger_lost_total", Kind: "counter", Help: "Exchanges that could not be booked.", Value: float64(lost)},
+	}
+}

@@ -1,0 +1,50 @@
+package exchange
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// later adds work that no client waits for.
+func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, work) }
+
+// settleLater does, after the last byte has gone, what no client waits for: all
+// of it side by side, then the ledger's event and the exchange's one line, when
+// everything is known.
+func (e *exchange) settleLater(ctx context.Context) {
+	e.line.End = e.Now()
+	e.After(ctx, func(ctx context.Context) {
+		sideBySide(ctx, e.rest)
+		event := e.explained()
+		sideBySide(ctx, []func(context.Context){
+			func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }, // it says itself what it could not book
+			func(ctx context.Context) { e.Watch(ctx, &e.line) },
+		})
+		e.line.Log(ctx, e.Log)
+	})
+}
+
+// sideBySide runs all work at once. A panic in one is the caller's.
+func sideBySide(ctx context.Context, all []func(context.Context)) {
+	if len(all) == 1 {
+		all[0](ctx)
+		return
+	}
+	var running sync.WaitGroup
+	var panicked atomic.Pointer[any]
+	for _, work := range all {
+		running.Go(func() {
+			defer func() {
+				if caught := recover(); caught != nil {
+					panicked.Store(&caught)
+				}
+			}()
+			work(ctx)
+		})
+	}
+	running.Wait()
+	if caught := panicked.Load(); caught != nil {
+		panic(*caught)
+	}
+}
