@@ -70,6 +70,7 @@ func TestParseFillsInSessionAndAffinity(t *testing.T) {
 	want := &catalog.Document{
 		Session:  catalog.Session{Enabled: true, BuiltinRules: true},
 		Affinity: catalog.Affinity{Enabled: true, TTL: catalog.Duration(time.Hour), MaxWait: catalog.Duration(2 * time.Second)},
+		Ledger:   catalog.Ledger{Retention: catalog.Duration(400 * 24 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, doc); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)

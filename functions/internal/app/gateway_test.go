@@ -37,15 +37,20 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// counted is a store that counts its calls.
+// counted is a store that counts its calls, those of the ledger apart.
 type counted struct {
 	store.Store
 	mu           sync.Mutex
 	reads, swaps int
-	keys         int // of the last read
+	keys         int           // of the last read
+	booked       int           // calls of the ledger
+	gate         chan struct{} // calls of the ledger wait for it to close; nil: they do not
 }
 
 func (c *counted) Read(ctx context.Context, keys ...store.Key) ([]store.Handle, error) {
+	if c.book(keys[0].Table) {
+		return c.Store.Read(ctx, keys...)
+	}
 	c.mu.Lock()
 	c.reads++
 	c.keys = len(keys)
@@ -54,10 +59,27 @@ func (c *counted) Read(ctx context.Context, keys ...store.Key) ([]store.Handle, 
 }
 
 func (c *counted) Swap(ctx context.Context, h store.Handle, next store.Record) (store.Handle, error) {
+	if c.book(h.Key().Table) {
+		return c.Store.Swap(ctx, h, next)
+	}
 	c.mu.Lock()
 	c.swaps++
 	c.mu.Unlock()
 	return c.Store.Swap(ctx, h, next)
+}
+
+// book counts a call of the ledger, once it may be made.
+func (c *counted) book(t store.Table) bool {
+	if t != store.Ledger {
+		return false
+	}
+	if c.gate != nil {
+		<-c.gate
+	}
+	c.mu.Lock()
+	c.booked++
+	c.mu.Unlock()
+	return true
 }
 
 // take returns the counts since the last take.
@@ -188,6 +210,32 @@ func TestP4(t *testing.T) {
 	}
 	if r.store.keys > 3 {
 		t.Errorf("%d keys were read, want the preference and the model's cooldowns", r.store.keys)
+	}
+}
+
+// TestP4Ledger holds the ledger's calls back until the client has had its whole
+// answer: nothing of it stands before.
+func TestP4Ledger(t *testing.T) {
+	r := newRig(t, nil)
+	r.store.gate = make(chan struct{})
+	body := []byte(`{"model":"demo-chat","session_id":"s","stream":true,"messages":[{"role":"user","content":"Hello"}]}`)
+	request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/chat/completions", bytes.NewReader(body))
+	request.Header.Set("Authorization", "Bearer "+catalog.DemoKey)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || !bytes.Contains(text, []byte("[DONE]")) {
+		t.Fatalf("%s %v", text, err)
+	}
+	if r.store.booked != 0 {
+		t.Error("the ledger was written before the answer's end")
+	}
+	close(r.store.gate)
+	r.After.Wait()
+	if r.store.booked == 0 {
+		t.Error("nothing was booked")
 	}
 }
 
