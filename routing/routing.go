@@ -148,6 +148,9 @@ func Plan(r Request) Decision {
 	return d
 }
 
+// Made reports whether Plan has made the decision: the zero one explains nothing.
+func (d *Decision) Made() bool { return d.policy != nil || d.refusal != nil }
+
 // maxWait is the longest Retry-After that is honoured.
 func (d *Decision) maxWait() time.Duration {
 	return time.Duration(d.r.Catalog.Affinity().MaxWait)

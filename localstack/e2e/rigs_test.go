@@ -61,6 +61,7 @@ func (r *rig) wire() {
 	own := make([]byte, 6)
 	_, _ = rand.Read(own) // never fails
 	r.front = wirefault.New(wirefault.Config{Target: server.Endpoint()})
+	r.front.CountApart(booking)
 	front := httptest.NewServer(r.front)
 	r.t.Cleanup(front.Close)
 	r.endpoint = front.URL

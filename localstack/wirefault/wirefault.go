@@ -93,6 +93,7 @@ type Front struct {
 	rules  []Rule
 	decide func(Request) Fault
 	counts map[string]int
+	apart  func(Request) bool
 }
 
 // New returns a front that passes everything on until it is told otherwise.
@@ -148,10 +149,20 @@ func (f *Front) ResetCounts() {
 	clear(f.counts)
 }
 
+// CountApart leaves the requests that apart chooses out of Counts, nil for none:
+// what has a count of its own elsewhere.
+func (f *Front) CountApart(apart func(Request) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.apart = apart
+}
+
 // pick counts the request and returns its fault.
 func (f *Front) pick(r Request) Fault {
 	f.mu.Lock()
-	f.counts[r.Operation]++
+	if f.apart == nil || !f.apart(r) {
+		f.counts[r.Operation]++
+	}
 	fault, decided := f.byRule(r)
 	decide := f.decide
 	f.mu.Unlock()

@@ -26,6 +26,7 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 		return failed(err)
 	}
 	e.line.FirstByte = e.Now().Sub(e.in.Start)
+	e.spoken = int64(len(body)) / bytesPerToken
 	read, err := e.speaks(e.serving.Target).answer(body, counting(e.serving.Target))
 	switch {
 	case err != nil:
@@ -45,7 +46,6 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	if p := e.keepTask(ctx, body, nil); p != nil {
 		return tried{outcome: routing.Outcome{Class: routing.Success}, status: answer.Status, refusal: p}
 	}
-	e.spoken = int64(len(body)) / bytesPerToken
 	notice := e.succeed(ctx, read, answer)
 	_ = e.reply.body(body, answer.Status, func(h http.Header) {
 		pass(answer.Header)(h)

@@ -107,7 +107,7 @@ const maxCandidates = 16
 
 // reasons explains the decision; nil where none was made.
 func (e *exchange) reasons() jsontext.Value {
-	if e.plan == nil || e.pool == nil {
+	if e.plan == nil || !e.decision.Made() {
 		return nil
 	}
 	found := e.decision.Explain()

@@ -151,8 +151,8 @@ func (e *exchange) guardStopped(s shaper) bool {
 // paid for all the same.
 func (e *exchange) withheld(answer wire.Answer, from *upstream.Response) tried {
 	e.line.Status = from.Status
-	if answer.HasUsage {
-		e.line.Usage, e.line.Cost = &answer.Usage, cost(e.serving.Target.Price, answer.Usage)
+	if used, known := e.used(answer); known {
+		e.charge(used)
 	}
 	return tried{outcome: routing.Outcome{Class: routing.Success}, status: from.Status, refusal: e.barred}
 }

@@ -51,7 +51,7 @@ func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritt
 	e.rooms.Put(room.left(r))
 	if !whole {
 		answer.Body.Close()
-		if so := e.following.Answer(); so.HasUsage {
+		if so := reading.Answer(); so.HasUsage {
 			t.usage = &so.Usage
 		}
 		return t
