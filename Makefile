@@ -53,13 +53,15 @@ deps:
 setup: ## install what the tests need (npm packages)
 	@scripts/setup
 
-# What shares one DynamoDB wire with processes of its own runs alone: a machine
+# The end-to-end suite runs twice: as each test says, and with every gateway as
+# the bootstrap that is deployed. What shares one DynamoDB wire with processes of its own runs alone: a machine
 # that is busy with other tests would miss the store's deadlines.
 alone = holdfast/affinity/store/dynamo holdfast/localstack/e2e
 
 unit:
 	go test -race -timeout 20m $$(go list ./... | grep -vFx $(addprefix -e ,$(alone)))
 	go test -race -timeout 20m -p 1 $(alone)
+	HOLDFAST_E2E_RIG=lambda go test -timeout 20m holdfast/localstack/e2e
 
 fuzz: ## every fuzz target for a few seconds
 	@scripts/fuzz $(FUZZTIME)

@@ -68,20 +68,24 @@ type rig struct {
 	env    []string
 	front  *wirefault.Front // before the DynamoDB wire; nil on other stores
 
-	endpoint string // of the front
+	endpoint  string // of the front
+	forgetful bool   // every gateway begins on an empty store, as with one in memory
+	begun     bool   // one was started
 	*process.Gateway
 }
 
 // newRig starts three accounts and one gateway over a kind of store.
 func newRig(t *testing.T, store string, change ...func(*document)) *rig {
 	t.Helper()
+	asked := store
 	store = placed(store)
 	fleet := accounts.StartT(t, "alpha", "bravo", "charlie")
 	doc := document{fleet: fleet}
 	for _, c := range change {
 		c(&doc)
 	}
-	r := &rig{t: t, fleet: fleet, config: doc.String(), store: store, data: t.TempDir(), env: []string{"UPSTREAM_KEY=" + upstreamKey}}
+	r := &rig{t: t, fleet: fleet, config: doc.String(), store: store, data: t.TempDir(), env: []string{"UPSTREAM_KEY=" + upstreamKey},
+		forgetful: asked == "memory"}
 	if store == "dynamodb" || store == onLambda {
 		r.wire()
 	}
@@ -97,11 +101,19 @@ func (r *rig) start(args ...string) *process.Gateway {
 		o.Data = r.t.TempDir()
 	}
 	if r.store == onLambda {
+		if r.begun && r.forgetful {
+			r.wire()
+			o.Env = r.env
+		}
 		throughLambda(r.t, &o)
 	}
+	r.begun = true
 	g, err := process.Start(o)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if r.store == onLambda {
+		everyEnvironment(r.t, g.URL)
 	}
 	r.t.Cleanup(func() {
 		g.Kill()

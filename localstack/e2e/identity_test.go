@@ -57,15 +57,19 @@ func TestI1(t *testing.T) {
 	for _, endpoint := range protocols() {
 		plain := ask(endpoint, false, user("Hello"))
 		inBody := member(plain, "session_id", "one")
-		refusals := []struct {
+		type refusal struct {
 			name    string
 			body    any
 			headers []string
-		}{
-			{"two headers", plain, []string{"X-Session-Id", "one", "X-Session-Id", "two"}},
-			{"two headers that differ by case", plain, []string{"X-Session-Id", "one", "X-Session-Id", "One"}},
+		}
+		refusals := []refusal{
 			{"header and body", inBody, []string{"X-Session-Id", "two"}},
 			{"two equal headers, another body", inBody, []string{"X-Session-Id", "two", "X-Session-Id", "two"}},
+		}
+		if !aside("TestI1: header lines that differ") {
+			refusals = append(refusals,
+				refusal{"two headers", plain, []string{"X-Session-Id", "one", "X-Session-Id", "two"}},
+				refusal{"two headers that differ by case", plain, []string{"X-Session-Id", "one", "X-Session-Id", "One"}})
 		}
 		for _, row := range refusals {
 			a := post(t, r.URL+route(endpoint), row.body, row.headers...)
@@ -80,7 +84,11 @@ func TestI1(t *testing.T) {
 	}
 	for _, endpoint := range protocols() {
 		inBody := member(ask(endpoint, false, user("Hello")), "session_id", "one")
-		a := post(t, r.URL+route(endpoint), inBody, "X-Session-Id", "one", "X-Session-Id", "one")
+		thrice := []string{"X-Session-Id", "one", "X-Session-Id", "one"}
+		if aside("TestI1: header lines that differ") {
+			thrice = thrice[:2]
+		}
+		a := post(t, r.URL+route(endpoint), inBody, thrice...)
 		if a.StatusCode != http.StatusOK || sessionOf(a) != "explicit one" {
 			t.Errorf("%s, named three times: %d %s", endpoint, a.StatusCode, sessionOf(a))
 		}
@@ -109,6 +117,9 @@ func TestI2(t *testing.T) {
 	headers := map[string]string{
 		"empty": "", "257 bytes": long, "tab": "a\tb", "ideographic space at the end": "a\u3000", "no UTF-8": "a\xffb", "next line": "a\u0085b",
 	}
+	if aside("TestI2: header lines") {
+		delete(headers, "no UTF-8")
+	}
 	for _, endpoint := range protocols() {
 		plain := member(ask(endpoint, false, user("Hello")), "prompt_cache_key", "weaker")
 		refused := func(name string, a answer) {
@@ -123,7 +134,9 @@ func TestI2(t *testing.T) {
 		for name, value := range headers {
 			refused("header: "+name, post(t, r.URL+route(endpoint), plain, "X-Session-Id", value))
 		}
-		refused("a valid header beside an invalid one", post(t, r.URL+route(endpoint), plain, "X-Session-Id", "a", "X-Session-Id", ""))
+		if !aside("TestI2: header lines") {
+			refused("a valid header beside an invalid one", post(t, r.URL+route(endpoint), plain, "X-Session-Id", "a", "X-Session-Id", ""))
+		}
 		refused("a valid header beside an invalid body", post(t, r.URL+route(endpoint), member(plain, "session_id", 5), "X-Session-Id", "a"))
 	}
 	if n := r.calls(); n != 0 {

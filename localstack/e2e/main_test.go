@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -16,12 +17,15 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	folder, err := os.MkdirTemp("", "holdfast-e2e-")
 	if err != nil {
 		panic(err)
 	}
 	code := 1
 	if binary, err = process.Build(folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else if err = leaveOut(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	} else {
 		code = m.Run()

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"sync"
+	"testing"
 
 	"holdfast/localstack/dynalite"
 	"holdfast/localstack/wirefault"
@@ -66,4 +67,14 @@ func (r *rig) wire() {
 	r.t.Cleanup(front.Close)
 	r.endpoint = front.URL
 	r.env = append(r.env, "AWS_ENDPOINT_URL_DYNAMODB="+front.URL, "HOLDFAST_TABLE_PREFIX="+server.Prefix()+hex.EncodeToString(own)+"-")
+}
+
+// everyEnvironment lets each of four environments serve once: the first request
+// of each reads secret and configuration, which is not what tests are about.
+// They are used in turn.
+func everyEnvironment(t *testing.T, url string) {
+	t.Helper()
+	for range 8 {
+		get(t, url+"/v1/models", keyA)
+	}
 }

@@ -101,9 +101,10 @@ func newScene(t *testing.T, w world) *scene {
 	if w.store == "" {
 		w.store = "memory"
 	}
+	asked := w.store
 	w.store = placed(w.store)
 	fleet := accounts.StartConfigT(t, w.accounts...)
-	s := &scene{world: w, rig: &rig{t: t, fleet: fleet, config: w.document(fleet), store: w.store, data: t.TempDir()}}
+	s := &scene{world: w, rig: &rig{t: t, fleet: fleet, config: w.document(fleet), store: w.store, data: t.TempDir(), forgetful: asked == "memory"}}
 	s.env = append(w.env, "UPSTREAM_KEY="+upstreamKey)
 	if w.store == "dynamodb" || w.store == onLambda {
 		s.wire()

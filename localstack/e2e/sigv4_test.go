@@ -46,8 +46,11 @@ func TestSigV4(t *testing.T) {
 	fleet := bedrockAccount(t, func(id string) (sigv4.Key, bool) {
 		return sigv4.Key{ID: roleID, Secret: roleSecret, Token: roleToken}, id == roleID
 	})
-	r := &rig{t: t, fleet: fleet, config: bedrockDocument(fleet), store: "memory", data: t.TempDir(),
+	r := &rig{t: t, fleet: fleet, config: bedrockDocument(fleet), store: placed("memory"), data: t.TempDir(),
 		env: []string{"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=" + roleID, "AWS_SECRET_ACCESS_KEY=" + roleSecret, "AWS_SESSION_TOKEN=" + roleToken}}
+	if deployed() {
+		r.wire()
+	}
 	r.Gateway = r.start()
 	alpha := fleet.Account("alpha")
 	for _, endpoint := range protocols() {
