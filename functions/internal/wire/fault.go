@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -112,7 +113,8 @@ func (e *UpstreamError) Problem() *Problem {
 	switch e.Class() {
 	case ClassContextWindow:
 		return &Problem{Status: 400, Code: "context_length_exceeded", Param: e.Param,
-			Message: "The conversation is longer than the model's context window. Shorten it or use a model with a larger one."}
+			// Clients shorten a conversation on their own where they read the first or the second half of it.
+			Message: "The prompt is too long: the input exceeds the context window of this model. Shorten the conversation or use a model with a larger one."}
 	case ClassContentPolicy:
 		return &Problem{Status: 400, Code: "content_policy_violation", Param: e.Param,
 			Message: "The provider's content policy refused the request. Change its content."}
@@ -135,21 +137,13 @@ func (e *UpstreamError) words() string {
 	if e.Message == "" {
 		return "The provider refused the request. Check its parameters."
 	}
-	fields := strings.Fields(e.Message)
-	for i, word := range fields {
-		bare := strings.Trim(word, "`'\"()[]<>.,;:")
-		if strings.Contains(bare, "://") || hasAccountPrefix(bare) {
-			fields[i] = "[removed]"
-		}
-	}
-	return strings.Join(fields, " ")
+	return pointers.ReplaceAllString(strings.Join(strings.Fields(e.Message), " "), "[removed]")
 }
 
-func hasAccountPrefix(word string) bool {
-	for _, prefix := range [...]string{"org-", "org_", "proj_", "sk-", "key-", "acct_", "arn:", "projects/", "wrkspc_"} {
-		if strings.HasPrefix(word, prefix) {
-			return true
-		}
-	}
-	return false
-}
+// pointers are what points at an account or at where it is served, wherever it
+// stands in a text: addresses of every scheme, IP addresses, resource names of
+// cloud providers, ids of organizations, projects, workspaces and keys.
+var pointers = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'` + "`" + `<>()\[\]{},;\\]*` +
+	`|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b` +
+	`|\b(?:arn:|projects/)[^\s"'` + "`" + `<>()\[\]{},;\\]*` +
+	`|\b(?:org|proj|acct|wrkspc|sk|key)[-_][A-Za-z0-9_-]{6,}`)

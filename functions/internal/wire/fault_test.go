@@ -88,7 +88,7 @@ func TestProblemOf(t *testing.T) {
 		code   wire.Code
 		says   string
 	}{
-		{"context", wire.UpstreamError{Status: 413, Code: "context_length_exceeded", Message: "secret"}, 400, "context_length_exceeded", "longer than"},
+		{"context", wire.UpstreamError{Status: 413, Code: "context_length_exceeded", Message: "secret"}, 400, "context_length_exceeded", "prompt is too long: the input exceeds the context window"},
 		{"policy", wire.UpstreamError{Status: 403, Code: "content_filter", Message: "secret"}, 400, "content_policy_violation", "content policy"},
 		{"credential", wire.UpstreamError{Status: 401, Message: "secret"}, 502, wire.UpstreamCredentials, "operator"},
 		{"quota", wire.UpstreamError{Status: 429, Code: "insufficient_quota", Message: "secret"}, 429, wire.RateLimited, "Retry-After"},
@@ -96,7 +96,9 @@ func TestProblemOf(t *testing.T) {
 		{"model", wire.UpstreamError{Status: 404, Message: "secret"}, 502, wire.UpstreamFailed, "Try again"},
 		{"parent", wire.UpstreamError{Status: 400, Code: "previous_response_not_found"}, 400, wire.PreviousResponseNotFound, "whole conversation"},
 		{"request", wire.UpstreamError{Status: 422, Param: "temperature", Message: "temperature must be below 2, see https://secret/x in org-secret or `proj_secret`."},
-			422, wire.InvalidRequest, "temperature must be below 2, see [removed] in [removed] or [removed]"},
+			422, wire.InvalidRequest, "temperature must be below 2, see [removed] in [removed] or `[removed]`."},
+		{"inside of words", wire.UpstreamError{Status: 400, Message: `{"account":"acct_secret1"} project=proj_secret12, (http://secret.example/v1) at 10.9.8.7:443 of key-secretsecret: key-value pairs at 1.5`},
+			400, wire.InvalidRequest, `{"account":"[removed]"} project=[removed], ([removed]) at [removed] of [removed]: key-value pairs at 1.5`},
 		{"request without words", wire.UpstreamError{Status: 422}, 422, wire.InvalidRequest, "Check its parameters."},
 	} {
 		p := row.of.Problem()
