@@ -31,6 +31,7 @@ type relay struct {
 	shape   shaper
 	held    []byte // whole events that wait to be sent together
 	count   int    // of held events
+	told    int    // bytes that a bridge was given
 	output  bool   // there was output: this target is final
 	early   bool   // the id was published before the answer's end
 }
@@ -93,6 +94,11 @@ func (r *relay) follow() (whole bool, _ tried) {
 		event, err := r.events.Next()
 		if err != nil {
 			return r.stopped(err)
+		}
+		if r.bridge != nil { // whose last event repeats what came before
+			if r.told += len(event.Data); r.told > maxAnswer {
+				return false, r.outcome(routing.Broken)
+			}
 		}
 		step := r.reading.Event(event.Name, event.Data)
 		r.visible()
