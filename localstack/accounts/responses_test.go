@@ -214,3 +214,54 @@ func TestIncomplete(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// A stored answer that is named by its id needs the reasoning before it, whose
+// ciphertext will do; without its id it stands for itself.
+func TestPairs(t *testing.T) {
+	_, base := start(t, accounts.Config{})
+	url := base + "/v1/responses"
+	first := ok(t, http.MethodPost, url, `{"model":"m","input":"hello","reasoning":{"summary":"auto"},"include":["reasoning.encrypted_content"]}`)
+	message := func(id string) map[string]any {
+		m := map[string]any{"type": "message", "role": "assistant", "content": first.at("output", 1, "content")}
+		if id != "" {
+			m["id"] = id
+		}
+		return m
+	}
+	sealed := map[string]any{"type": "reasoning", "summary": []any{}, "encrypted_content": first.text("output", 0, "encrypted_content")}
+	id := first.text("output", 1, "id")
+	for name, row := range map[string]struct {
+		input  []any
+		status int
+	}{
+		"alone":           {[]any{message(id)}, 400},
+		"with ciphertext": {[]any{sealed, message(id)}, 200},
+		"without its id":  {[]any{message("")}, 200},
+		"nobody's id":     {[]any{message("msg_1")}, 200},
+	} {
+		if got := must(t, http.MethodPost, url, encode(t, map[string]any{"model": "m", "input": row.input})); got.status != row.status {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+// A response in the background can be streamed again from where one stopped.
+func TestBackgroundStream(t *testing.T) {
+	_, base := start(t, accounts.Config{})
+	url := base + "/v1/responses"
+	whole := must(t, http.MethodPost, url, `{"model":"m","input":"hello","background":true,"stream":true}`).events()
+	id := answer{body: []byte(whole[0].data)}.object(t).text("response", "id")
+	rest := must(t, http.MethodGet, url+"/"+id+"?stream=true&starting_after=2", "").events()
+	if len(rest) != len(whole)-3 || rest[0] != whole[3] {
+		t.Errorf("%d of %d events, the first %+v", len(rest), len(whole), rest[0])
+	}
+	for _, query := range []string{"?stream=true&starting_after=x", "?stream=true&starting_after=-1"} {
+		if got := must(t, http.MethodGet, url+"/"+id+query, ""); got.status != 400 {
+			t.Errorf("%s: %d", query, got.status)
+		}
+	}
+	plain := ok(t, http.MethodPost, url, `{"model":"m","input":"hello"}`).text("id")
+	if got := must(t, http.MethodGet, url+"/"+plain+"?stream=true", ""); got.status != 400 {
+		t.Errorf("a plain one: %d", got.status)
+	}
+}

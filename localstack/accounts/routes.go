@@ -46,7 +46,7 @@ func (a *Account) addResponses(add func(method, path string, rt route)) {
 	m := a.memory
 	add("POST", "/responses", route{Responses, "create", false, (*exchange).responses})
 	add("POST", "/responses/compact", route{Responses, "compact", false, (*exchange).compact})
-	add("GET", "/responses/{id}", route{Responses, "retrieve", false, object(m.Get)})
+	add("GET", "/responses/{id}", route{Responses, "retrieve", false, (*exchange).retrieve})
 	add("DELETE", "/responses/{id}", route{Responses, "delete", false, object(m.Delete)})
 	add("POST", "/responses/{id}/cancel", route{Responses, "cancel", false, object(m.Cancel)})
 	add("GET", "/responses/{id}/input_items", route{Responses, "input_items", false, items(m.Inputs)})
@@ -61,6 +61,43 @@ func object(find func(id string) ([]byte, *refusal.Refusal)) func(*exchange) {
 	return func(x *exchange) {
 		if x.begin("", false) {
 			x.result(find(x.r.PathValue("id")))
+		}
+	}
+}
+
+// retrieve serves a stored response, as events from where the client stopped
+// where it asks for them.
+func (x *exchange) retrieve() {
+	query := x.r.URL.Query()
+	if query.Get("stream") != "true" {
+		object(x.account.memory.Get)(x)
+		return
+	}
+	if !x.begin("", true) {
+		return
+	}
+	events, r := x.account.memory.Stream(x.r.PathValue("id"))
+	if r != nil {
+		x.refuse(r)
+		return
+	}
+	after := -1
+	if v := query.Get("starting_after"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 0 {
+			x.refuse(refusal.Invalid("starting_after", "", "Invalid 'starting_after': expected a sequence number."))
+			return
+		}
+		after = n
+	}
+	x.head(http.StatusOK, "text/event-stream; charset=utf-8")
+	for i := after + 1; i < events.Len(); i++ {
+		x.events++
+		if i == events.Len()-1 {
+			x.settle(true)
+		}
+		if !x.write(events.Event(i)) {
+			return
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (e *exchange) address(t *catalog.Target) (*url.URL, error) {
 func (e *exchange) edits(t *catalog.Target) wire.Edits {
 	edits := wire.Edits{
 		Model: t.UpstreamModel, Keep: t.Account.Preset.Takes,
-		Portable: true, IncludeUsage: true, Foreign: t.Account.Provider != "anthropic" && t.Account.Provider != catalog.Simulated,
+		Portable: !e.step.Repair, IncludeUsage: true, Foreign: t.Account.Provider != "anthropic" && t.Account.Provider != catalog.Simulated,
 	}
 	if hint := e.hint(t); hint != "" && t.Account.Preset.Hint.Body != "" {
 		edits.HintField, edits.HintValue = t.Account.Preset.Hint.Body, hint

@@ -60,6 +60,24 @@ func (m *Memory) readable(it *item, purpose string) *refusal.Refusal {
 	return r
 }
 
+// paired checks that what is named by a stored item's id stands behind the
+// reasoning that led to it: by its id, or as ciphertext.
+func (m *Memory) paired(items []*item) *refusal.Refusal {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen, sealed := map[string]bool{}, false
+	for _, it := range items {
+		if it.Type == "reasoning" {
+			seen[it.ID], sealed = true, sealed || it.Encrypted != ""
+			continue
+		}
+		if needs := m.before[it.ID]; needs != "" && !seen[needs] && !sealed {
+			return refusal.Invalid("input", "", "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", it.ID, it.Type, needs)
+		}
+	}
+	return nil
+}
+
 // ends shows the first and last four characters, as the real wording does.
 func ends(s string) string {
 	if len(s) <= 8 {

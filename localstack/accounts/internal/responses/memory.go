@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"holdfast/localstack/accounts/internal/emit"
 	"holdfast/localstack/accounts/internal/refusal"
 	"holdfast/localstack/accounts/internal/seal"
 )
@@ -23,7 +24,8 @@ type Memory struct {
 	mu            sync.Mutex
 	responses     map[string]*stored
 	items         map[string]*item
-	order         []string // response ids, oldest first
+	before        map[string]string // the reasoning item that an output item came after, by their ids
+	order         []string          // response ids, oldest first
 	bytes         int
 	conversations map[string]*thread
 	threads       []string // conversation ids, oldest first
@@ -31,11 +33,12 @@ type Memory struct {
 
 // stored is one kept response.
 type stored struct {
-	body    []byte  // the response object as GET shows it
-	queued  []byte  // a background response as it was answered; nil otherwise
-	dropped []byte  // the same once it was cancelled
-	waiting bool    // a background response that nobody has asked for yet
-	input   []*item // what the request brought itself
+	body    []byte       // the response object as GET shows it
+	queued  []byte       // a background response as it was answered; nil otherwise
+	dropped []byte       // the same once it was cancelled
+	waiting bool         // a background response that nobody has asked for yet
+	events  *emit.Events // of a background response, to be streamed again; nil otherwise
+	input   []*item      // what the request brought itself
 	output  []*item
 	whole   []*item // history, input, output: what a continuation stands on
 	size    int
@@ -49,7 +52,7 @@ type thread struct {
 
 // NewMemory makes an empty memory for the account that box belongs to.
 func NewMemory(box *seal.Box) *Memory {
-	return &Memory{box: box, responses: map[string]*stored{}, items: map[string]*item{}, conversations: map[string]*thread{}}
+	return &Memory{box: box, responses: map[string]*stored{}, items: map[string]*item{}, before: map[string]string{}, conversations: map[string]*thread{}}
 }
 
 // previous is everything that a response stands for.
@@ -81,9 +84,15 @@ func (m *Memory) keep(id string, s *stored) {
 	for _, it := range s.input {
 		s.size += len(it.raw)
 	}
+	reasoning := ""
 	for _, it := range s.output {
 		m.items[it.ID] = it
 		s.size += len(it.raw)
+		if it.Type == "reasoning" {
+			reasoning = it.ID
+		} else if reasoning != "" {
+			m.before[it.ID] = reasoning
+		}
 	}
 	s.size += 8*len(s.whole) + len(s.body) + len(s.queued) + len(s.dropped)
 	m.responses[id] = s
@@ -103,6 +112,7 @@ func (m *Memory) forget(id string) {
 	}
 	for _, it := range s.output {
 		delete(m.items, it.ID)
+		delete(m.before, it.ID)
 	}
 	m.bytes -= s.size
 	delete(m.responses, id)
@@ -119,6 +129,21 @@ func (m *Memory) Get(id string) ([]byte, *refusal.Refusal) {
 	}
 	s.waiting = false
 	return s.body, nil
+}
+
+// Stream is a background response as events. Asking for it finishes it, too.
+func (m *Memory) Stream(id string) (*emit.Events, *refusal.Refusal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.responses[id]
+	switch {
+	case !ok:
+		return nil, unknown(id)
+	case s.events == nil:
+		return nil, refusal.Invalid("stream", "", "Cannot stream a response that was not created with background and stream set to true.")
+	}
+	s.waiting = false
+	return s.events, nil
 }
 
 // Cancel ends a background response that has not been asked for yet.

@@ -217,6 +217,9 @@ func (q *Request) Keep(r *answer.Reply) {
 	}
 	s := &stored{input: input, output: output, whole: slices.Concat(q.history, q.fresh, output),
 		body: q.object(nil, r, ended(r), "null")}
+	if q.Background {
+		s.events = q.Stream(r)
+	}
 	if q.Background && !q.Streaming {
 		s.waiting = true
 		s.queued = q.object(nil, r, "queued", "null")

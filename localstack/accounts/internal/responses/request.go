@@ -92,7 +92,10 @@ func Parse(body []byte, memory *Memory) (*Request, *refusal.Refusal) {
 			*v = emit.Compact(*v)
 		}
 	}
-	return q, q.resolve()
+	if r := q.resolve(); r != nil {
+		return q, r
+	}
+	return q, memory.paired(q.fresh)
 }
 
 // ModelName is the model that is asked for.
