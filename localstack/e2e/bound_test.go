@@ -47,6 +47,10 @@ func TestConversation(t *testing.T) {
 					}
 				}
 			}
+			calls := r.calls()
+			if a := post(t, other+"/v1/responses", turn{"model": "responses", "input": "Mine?", "conversation": id}, "Authorization", "Bearer "+keyB); a.StatusCode != 409 || a.code() != "continuation_unavailable" || r.calls() != calls {
+				t.Errorf("another caller's conversation: %d %s after %d calls", a.StatusCode, a.body, r.calls()-calls)
+			}
 			items := send(t, http.MethodGet, r.fleet.URL("bravo")+"/v1/conversations/"+id+"/items?limit=100", upstreamKey)
 			if data, _ := items.field("data").([]any); len(data) != 11 { // one before, and five turns
 				t.Errorf("the conversation has %d items", len(data))

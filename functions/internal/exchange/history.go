@@ -132,6 +132,7 @@ func (e *exchange) bindMade(ctx context.Context, o affinity.Owner) error {
 	}
 	if id := e.bound.conversation; id != "" && o.Native {
 		put(affinity.Conversation, id)
+		group.Go(func() error { return e.claimConversation(ctx) })
 	}
 	for _, name := range e.record.Sealed() {
 		put(affinity.Ciphertext, sealedID(name))

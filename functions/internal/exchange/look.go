@@ -64,6 +64,7 @@ func (e *exchange) lookups(taken int) []store.Key {
 			keys = append(keys, key)
 		}
 	}
+	keys = append(keys, e.claims()...)
 	keys = append(keys, e.allowanceKeys()...)
 	e.pooled = e.models()
 	e.pooled = e.pooled[:min(len(e.pooled), max(1, store.MaxReadKeys-1-taken-maxRings-len(keys)))]
@@ -93,6 +94,7 @@ func (e *exchange) take(read []store.Handle) {
 	if e.caches {
 		e.cached, read = read[0], read[1:]
 	}
+	read = e.takeClaim(read)
 	read = e.takeAllowances(read)
 	e.health = health{load: &e.load, now: e.Now(), known: e.in.Snapshot.Catalog, strict: e.strictMoney()}
 	for range e.pooled {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/affinity"
+	"holdfast/affinity/store"
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/responses"
 )
@@ -22,8 +23,10 @@ type references struct {
 	conversation      string
 	sealed            []string // names of ciphertext that cannot be left out
 	files, containers []string
-	items             []string // stored items
-	code              wire.Code
+	items             []string     // stored items
+	code              wire.Code    // of the refusal where the owner cannot serve
+	claim             store.Handle // who has the conversation
+	strange           bool         // another caller has it
 }
 
 // refer finds what the request refers to.
@@ -73,6 +76,9 @@ func sealedID(name string) string { return "\x00" + name }
 // themselves in the place of references to them.
 func (e *exchange) bind(ctx context.Context) *wire.Problem {
 	found, b := e.plan.Bound(), &e.bound
+	if b.strange {
+		return strangeConversation()
+	}
 	if all := b.all(); len(all) > len(found) {
 		rest, err := e.Affinity.BoundAll(ctx, e.in.Principal.Scope, all[len(found):])
 		if err != nil {
