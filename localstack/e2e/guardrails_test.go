@@ -76,22 +76,61 @@ func TestInputGuardrails(t *testing.T) {
 // TestOutputGuardrails: text that a rule takes out of an answer is in none of its
 // events, snapshots and bodies, though no event holds all of it.
 func TestOutputGuardrails(t *testing.T) {
+	for _, store := range []string{"memory", onLambda} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			plain := newRig(t, "memory")
+			r := newRig(t, store, func(d *document) {
+				d.extra = "guardrails: [{name: woods, match: \"jetty cedar mortar\", on: output, action: redact}]\n"
+			})
+			for _, endpoint := range []string{"chat", "responses", "messages"} {
+				for _, stream := range []bool{false, true} {
+					before := shownText(turnOf(t, plain.URL, endpoint, "s", stream))
+					if !strings.Contains(before, "jetty cedar mortar") {
+						t.Fatalf("%s: the account says something else: %s", endpoint, before)
+					}
+					for range 2 {
+						a := turnOf(t, r.URL, endpoint, "s", stream)
+						want := strings.ReplaceAll(before, "jetty cedar mortar", "[redacted]")
+						if a.StatusCode != 200 || stream && !whole(endpoint, a) || shownText(a) != want || strings.Contains(a.body, "cedar") {
+							t.Errorf("%s, stream %v: %d\n%s\nwant\n%s", endpoint, stream, a.StatusCode, shownText(a), want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestGuardrailsOfBridges: rules hold where the deployment speaks another
+// protocol than the client.
+func TestGuardrailsOfBridges(t *testing.T) {
 	t.Parallel()
-	plain := newRig(t, "memory")
 	r := newRig(t, "memory", func(d *document) {
-		d.extra = "guardrails: [{name: woods, match: \"jetty cedar mortar\", on: output, action: redact}]\n"
+		d.extra = "guardrails:\n  - {name: woods, match: \"jetty cedar mortar\", on: output, action: redact}\n" +
+			"  - {name: aws keys, match: \"AKIA[0-9A-Z]{16}\", action: redact}\n"
 	})
 	for _, endpoint := range []string{"chat", "responses", "messages"} {
-		for _, stream := range []bool{false, true} {
-			before := shownText(turnOf(t, plain.URL, endpoint, "s", stream))
-			if !strings.Contains(before, "jetty cedar mortar") {
-				t.Fatalf("%s: the account says something else: %s", endpoint, before)
-			}
-			for range 2 {
-				a := turnOf(t, r.URL, endpoint, "s", stream)
-				if want := strings.ReplaceAll(before, "jetty cedar mortar", "[redacted]"); a.StatusCode != 200 || stream && !whole(endpoint, a) || shownText(a) != want || strings.Contains(a.body, "cedar") {
-					t.Errorf("%s, stream %v: %d\n%s\nwant\n%s", endpoint, stream, a.StatusCode, shownText(a), want)
+		for _, model := range []string{"chat", "responses", "messages"} {
+			for _, stream := range []bool{false, true} {
+				body := ask(endpoint, stream, user("Hello"))
+				body["model"] = model
+				a := post(t, r.URL+route(endpoint), body)
+				if a.StatusCode != 200 || !strings.Contains(shownText(a), "Hazel [redacted] harbour") || strings.Contains(a.body, "cedar") {
+					t.Errorf("%s on %s, stream %v: %d %s", endpoint, model, stream, a.StatusCode, a.body)
 				}
+				body = ask(endpoint, stream, user("Hello, "+awsKey))
+				body["model"] = model
+				if a := post(t, r.URL+route(endpoint), body); a.StatusCode != 200 {
+					t.Errorf("%s on %s: %d %s", endpoint, model, a.StatusCode, a.body)
+				}
+			}
+		}
+	}
+	for _, account := range r.fleet.Accounts() {
+		for _, c := range account.Calls() {
+			if strings.Contains(string(c.Body), "AKIA") {
+				t.Errorf("%s got %s", account.Name(), c.Body)
 			}
 		}
 	}

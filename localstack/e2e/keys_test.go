@@ -41,17 +41,13 @@ func made(t *testing.T, url, fields string) (id, key string) {
 // byKey asks a model with a key.
 func byKey(t *testing.T, url, key, model string) answer {
 	t.Helper()
-	endpoint := model
-	if endpoint == "" {
-		endpoint = "chat"
-	}
-	return post(t, url+route(endpoint), ask(endpoint, false, user("Hello")), "Authorization", "Bearer "+key, "X-Session-Id", "s")
+	return post(t, url+route(model), ask(model, false, user("Hello")), "Authorization", "Bearer "+key, "X-Session-Id", "s")
 }
 
 // TestKeyLifecycle: a key that is made in one process works in another; a change
 // of its rights, its end and its return rule with the very next request there.
 func TestKeyLifecycle(t *testing.T) {
-	for _, store := range []string{"memory", "bolt", "dynamodb"} {
+	for _, store := range []string{"memory", "bolt", "dynamodb", onLambda} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newKeyRig(t, store)
