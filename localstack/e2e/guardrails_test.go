@@ -178,3 +178,41 @@ func TestBlockedAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardrailsSeeHistory: what the gateway restores of a conversation is looked
+// at as the request is, and what is read again of an answer as the answer was.
+func TestGuardrailsSeeHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "bolt")
+	body := ask("responses", false, user("Hello"))
+	body["model"] = "chat" // keeps nothing itself
+	first := post(t, r.URL+route("responses"), body)
+	id := responseID(t, first)
+	if !strings.Contains(first.body, "cedar") {
+		t.Fatal(first.body)
+	}
+	next := map[string]any{"model": "chat", "previous_response_id": id, "input": "And then?"}
+	r.Stop()
+	document := r.config
+	r.config += "guardrails:\n  - {name: trees, match: cedar, action: redact}\n  - {name: harbours, match: harbour, on: output, action: redact}\n"
+	r.Gateway = r.start("-config-force")
+	if a := post(t, r.URL+route("responses"), next); a.StatusCode != 200 {
+		t.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+	calls := r.owner(first.deployment()).Calls()
+	if sent := string(calls[len(calls)-1].Body); strings.Contains(sent, "cedar") || !strings.Contains(sent, "jetty [redacted] mortar") {
+		t.Errorf("restored and sent: %s", sent)
+	}
+	if a := get(t, r.URL+"/v1/responses/"+id, keyA); a.StatusCode != 200 || strings.Contains(a.body, "harbour") || !strings.Contains(a.body, "[redacted]") {
+		t.Errorf("read again: %d %s", a.StatusCode, a.body)
+	}
+	for match, rule := range map[string]string{"cedar": "{name: trees, match: cedar, action: block}", "size": "{name: trees, max_bytes: 60, action: block}"} {
+		r.Stop()
+		r.config = document + "guardrails: [" + rule + "]\n"
+		r.Gateway = r.start("-config-force")
+		calls := r.calls()
+		if a := post(t, r.URL+route("responses"), next); a.StatusCode != 400 || a.code() != "guardrail_blocked" || r.calls() != calls {
+			t.Errorf("%s in the history: %d %s", match, a.StatusCode, a.body)
+		}
+	}
+}

@@ -126,6 +126,7 @@ type exchange struct {
 	following failing             // the answer that is relayed
 	bridge    *bridge.Translation // of the current attempt; nil: the target speaks the client's protocol
 	answerID  string              // that a bridge gives its answer
+	seen      int                 // bytes of the request's text that guardrails have looked at
 	barred    *wire.Problem       // why a guardrail keeps the answer from the client; nil: it does not
 	allowed   allowances          // limits and budgets of the caller
 	caches    bool                // the response cache is asked and told

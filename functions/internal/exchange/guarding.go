@@ -16,42 +16,44 @@ import (
 // errGuarded is an answer that a guardrail keeps from the client.
 var errGuarded = errors.New("exchange: a guardrail refuses the answer")
 
-// inspectText applies the guardrails for requests to the body. What goes on from
-// here, to every upstream and into every store, is the body as they leave it.
+// inspectText applies the guardrails for requests to the body and to the history
+// that goes with it. What goes on from here, to every upstream and into every
+// store, is both as they leave them.
 func (e *exchange) inspectText() *wire.Problem {
 	rules := e.in.Snapshot.Guards
 	if !rules.GuardsInput() {
 		return nil
 	}
 	body, found := rules.Input(e.facts.Body())
-	e.noteRules(found)
-	switch {
-	case found.Blocked != "":
+	if e.noteRules(found); found.Blocked != "" {
 		return guarded(found)
+	}
+	e.seen = found.Bytes
+	if e.history != nil {
+		var p *wire.Problem
+		if e.history, p = e.inspectHistory(e.history); p != nil {
+			return p
+		}
+	}
+	switch {
 	case bytes.Equal(body, e.facts.Body()):
 		return nil
 	case e.form != nil: // what is no JSON cannot be edited
 		return wire.Refuse(wire.GuardrailBlocked)
 	}
-	stream := e.facts.Stream
 	e.in.Body = body
-	p := e.inspect()
-	if p == nil {
-		e.facts.Stream = stream
-	}
-	return p
+	return e.inspect()
 }
 
 // inspectHistory applies the guardrails for requests to items of the
-// conversation that the gateway restores, a JSON value.
+// conversation that the gateway restores, after the body.
 func (e *exchange) inspectHistory(items []byte) ([]byte, *wire.Problem) {
 	rules := e.in.Snapshot.Guards
 	if !rules.GuardsInput() {
 		return items, nil
 	}
-	items, found := rules.History(items)
-	e.noteRules(found)
-	if found.Blocked != "" {
+	items, found := rules.History(items, e.seen)
+	if e.noteRules(found); found.Blocked != "" {
 		return nil, guarded(found)
 	}
 	return items, nil
@@ -115,11 +117,22 @@ func (g *guardedShaper) Body(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, found := g.exchange.in.Snapshot.Guards.Output(g.exchange.in.Endpoint, body)
-	g.exchange.noteRules(found)
-	if found.Blocked != "" {
-		g.exchange.barred = guarded(found)
+	if body, g.exchange.barred = g.exchange.inspectAnswer(body); g.exchange.barred != nil {
 		return nil, errGuarded
+	}
+	return body, nil
+}
+
+// inspectAnswer applies the guardrails for answers to a JSON answer in the
+// client's protocol.
+func (e *exchange) inspectAnswer(body []byte) ([]byte, *wire.Problem) {
+	rules := e.in.Snapshot.Guards
+	if !rules.GuardsOutput() {
+		return body, nil
+	}
+	body, found := rules.Output(e.in.Endpoint, body)
+	if e.noteRules(found); found.Blocked != "" {
+		return nil, guarded(found)
 	}
 	return body, nil
 }

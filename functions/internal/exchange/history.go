@@ -87,6 +87,9 @@ func (e *exchange) mend(ctx context.Context, t tried) tried {
 	past, err := e.restored(ctx)
 	if err == nil {
 		var p *wire.Problem
+		if past, p = e.inspectHistory(past); p != nil {
+			return t
+		}
 		if e.repaired, p = e.rooted(responses.Rebuilt(past)); p != nil {
 			e.repaired, err = nil, errRootless
 		}

@@ -170,11 +170,11 @@ func (e *exchange) strictMoney() bool {
 const supposedOutput = 4096
 
 // estimate is what this request may use at most, as far as its body tells: the
-// prompt, a quarter more than it seems, at the dearest price of a fresh or
+// prompt with its restored history, a quarter more than it seems, at the dearest price of a fresh or
 // written token; the output as far as it is bounded. Nanos is -1 where no
 // deployment that may serve has a price.
 func (e *exchange) estimate() budget.Amount {
-	input := e.facts.EstimatedTokens()*5/4 + 16
+	input := (e.facts.EstimatedTokens()+int64(len(e.history))/bytesPerToken)*5/4 + 16
 	output := e.facts.MaxTokens
 	if output == 0 {
 		output = supposedOutput

@@ -21,7 +21,7 @@ func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
 	following := responses.NewStream(counting(s.serving.Target))
 	s.exchange.following = following
 	s.line.Status = http.StatusOK
-	events, teller := sse.NewReader(from.Body, 0), new(responses.Teller)
+	events, shape := sse.NewReader(from.Body, 0), s.guarding(retold{new(responses.Teller)})
 	var held []byte
 	for {
 		event, err := events.Next()
@@ -29,7 +29,9 @@ func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
 			return s.cut(held, from.Header, err)
 		}
 		step := following.Event(event.Name, event.Data)
-		held = teller.Event(held, *event)
+		if held = shape.Event(held, *event); s.guardStopped(shape) {
+			return s.barred
+		}
 		if step.Status == wire.Open && events.Buffered() && len(held) < maxHeldBytes {
 			continue
 		}
@@ -45,6 +47,12 @@ func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
 		}
 	}
 }
+
+// retold shapes a stream as the gateway tells every answer.
+type retold struct{ *responses.Teller }
+
+// Body implements shaper.
+func (t retold) Body(body []byte) ([]byte, error) { return t.Teller.Body(body), nil }
 
 // cut ends a stream whose upstream has stopped before its end.
 func (s *inquiry) cut(held []byte, header http.Header, err error) *wire.Problem {

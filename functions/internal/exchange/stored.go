@@ -184,8 +184,11 @@ func (s *inquiry) ours(ctx context.Context, o affinity.Owner) *wire.Problem {
 		return s.unread(err)
 	}
 	if s.op == Retrieve {
-		s.answer(turn.Output, nil)
-		return nil
+		body, p := s.inspectAnswer(turn.Output)
+		if p == nil {
+			s.answer(body, nil)
+		}
+		return p
 	}
 	page, p := s.page()
 	if p == nil {
@@ -271,8 +274,11 @@ func (s *inquiry) read(ctx context.Context, from *upstream.Response) *wire.Probl
 			return refusal(err)
 		}
 	}
-	s.answer(new(responses.Teller).Body(body), from.Header)
-	return nil
+	body, p := s.inspectAnswer(new(responses.Teller).Body(body))
+	if p == nil {
+		s.answer(body, from.Header)
+	}
+	return p
 }
 
 // answer sends a JSON answer; from are the provider's headers, if it is one's.

@@ -76,6 +76,7 @@ func (r *Rules) GuardsOutput() bool { return r != nil && len(r.output) > 0 }
 type Found struct {
 	Blocked string   // the rule that refuses; "" for none
 	Names   []string // of all rules that matched, once each
+	Bytes   int      // of text that was looked at
 }
 
 func (f *Found) note(r *rule) {
@@ -118,14 +119,17 @@ func (f *Found) sizes(rules []rule, total int) {
 // Input applies the rules for requests to a body: to every text in it that is
 // not one of its names and switches. It returns the body as the rules leave it,
 // the body itself where that is the same.
-func (r *Rules) Input(body []byte) ([]byte, Found) {
+func (r *Rules) Input(body []byte) ([]byte, Found) { return r.request(body, 0) }
+
+// request is Input after some bytes of text that belong to the same request.
+func (r *Rules) request(body []byte, before int) ([]byte, Found) {
 	doc, err := jsonedit.Parse(body)
 	if err != nil {
 		var f Found
 		f.opaque(r.input, body)
 		return body, f
 	}
-	w := walk{rules: r.input, edit: doc.Edit()}
+	w := walk{rules: r.input, edit: doc.Edit(), total: before}
 	doc.Names(func(name []byte) bool {
 		if !switches(string(name)) {
 			w.value(string(name), doc.Value(string(name)), jsonedit.Value{})
@@ -136,11 +140,12 @@ func (r *Rules) Input(body []byte) ([]byte, Found) {
 }
 
 // History applies the rules for requests to items of a conversation that the
-// gateway restores, a JSON value of any kind.
-func (r *Rules) History(items []byte) ([]byte, Found) {
+// gateway restores, a JSON value of any kind, beside a body with that many bytes
+// of text.
+func (r *Rules) History(items []byte, body int) ([]byte, Found) {
 	const open, end = `{"items":`, `}`
-	body, found := r.Input(append(append([]byte(open), items...), end...))
-	return body[len(open) : len(body)-len(end)], found
+	left, found := r.request(append(append([]byte(open), items...), end...), body)
+	return left[len(open) : len(left)-len(end)], found
 }
 
 // opaque applies rules to what is no JSON: nothing can be redacted in it.
@@ -238,6 +243,7 @@ func (w *walk) withhold(v jsonedit.Value) {
 
 // result is the document as the rules leave it.
 func (w *walk) result(body []byte) ([]byte, Found) {
+	w.found.Bytes = w.total
 	w.found.sizes(w.rules, w.total)
 	if w.found.Blocked != "" || !w.edit.Changed() {
 		return body, w.found

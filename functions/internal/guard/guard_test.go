@@ -103,9 +103,16 @@ func TestNoRules(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	rules := guard.Compile([]catalog.Guard{aws(catalog.Redact, false)})
-	got, found := rules.History([]byte(`[{"type":"message","content":[{"type":"output_text","text":"` + secret + `"}]}]`))
+	got, found := rules.History([]byte(`[{"type":"message","content":[{"type":"output_text","text":"`+secret+`"}]}]`), 0)
 	if string(got) != `[{"type":"message","content":[{"type":"output_text","text":"[redacted]"}]}]` || len(found.Names) != 1 {
 		t.Errorf("%s %+v", got, found)
+	}
+	rules = guard.Compile([]catalog.Guard{{Name: "size", MaxBytes: 9, Action: catalog.Block, Input: true}})
+	_, body := rules.Input([]byte(`{"input":"12345"}`))
+	for items, blocked := range map[string]string{`["1234"]`: "", `["12345"]`: "size"} {
+		if _, found := rules.History([]byte(items), body.Bytes); found.Blocked != blocked {
+			t.Errorf("%s after %d bytes: blocked by %q", items, body.Bytes, found.Blocked)
+		}
 	}
 }
 
