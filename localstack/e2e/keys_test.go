@@ -209,7 +209,7 @@ func TestKeyFields(t *testing.T) {
 // TestKeysAreListed: pages, filters, CSV, and parallel makers of one id.
 func TestKeysAreListed(t *testing.T) {
 	t.Parallel()
-	r := newKeyRig(t, "dynamodb")
+	r := newKeyRig(t, "bolt")
 	var all sync.WaitGroup
 	won := make(chan int, 8)
 	for range 8 {
