@@ -18,6 +18,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"holdfast/functions/internal/admin/trail"
 	"holdfast/functions/internal/auth/keys"
@@ -54,6 +55,12 @@ type Config struct {
 	Planner       Planner
 	Keys          keys.Book
 	Trail         trail.Trail
+	Ledger        Ledger
+	Health        Health
+	Affinity      Preferences
+	Metrics       func(io.Writer) error
+	Hash          func(parts ...string) string // of scoped session ids
+	Now           func() time.Time
 }
 
 type api struct {
@@ -72,6 +79,7 @@ func New(c Config) http.Handler {
 	a.mux.HandleFunc("/admin/audit/changes", methods(map[string]http.HandlerFunc{"GET": a.listChanges}))
 	a.mux.HandleFunc("/admin/config/revisions/{name}", methods(map[string]http.HandlerFunc{"GET": a.getRevision}))
 	a.mux.HandleFunc("/admin/explain", methods(map[string]http.HandlerFunc{"POST": a.explain}))
+	a.report()
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, wire.Refuse(wire.RouteNotFound)) })
 	return http.HandlerFunc(a.serve)
 }

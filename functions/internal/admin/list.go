@@ -51,11 +51,14 @@ func badCursor() *wire.Problem {
 	return wire.Refuse(wire.InvalidRequest).About("cursor").Saying("cursor must be the next_cursor of an earlier page of the same list.")
 }
 
+// isCSV reports whether a list is wanted as a table.
+func isCSV(r *http.Request) bool { return r.URL.Query().Get("format") == "csv" }
+
 // answerList writes a page of entries: {"entries","next_cursor"}, or a table with
 // ?format=csv, whose cursor stands in X-Holdfast-Next-Cursor. Columns are members
 // of an entry's JSON; what is no plain value is written as JSON.
 func answerList[T any](w http.ResponseWriter, r *http.Request, columns []string, entries []T, next string) {
-	if r.URL.Query().Get("format") != "csv" {
+	if !isCSV(r) {
 		if entries == nil {
 			entries = []T{}
 		}
@@ -74,8 +77,8 @@ func answerList[T any](w http.ResponseWriter, r *http.Request, columns []string,
 	_, _ = w.Write(out.Bytes())
 }
 
-// row is an entry's values in the order of the columns. Null and absent ones are
-// empty.
+// row is an entry's values in the order of the columns. Absent ones are empty;
+// what is not known is null here, too, and never looks like nothing.
 func row(columns []string, entry any) []string {
 	text, err := json.Marshal(entry)
 	if err != nil {
@@ -87,7 +90,9 @@ func row(columns []string, entry any) []string {
 	for i, name := range columns {
 		var plain string
 		switch value := values[name]; {
-		case len(value) == 0 || string(value) == "null":
+		case len(value) == 0:
+		case string(value) == "null":
+			cells[i] = "null"
 		case json.Unmarshal(value, &plain) == nil:
 			cells[i] = inert(plain)
 		default:

@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -29,6 +30,7 @@ import (
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/httpapi"
+	"holdfast/functions/internal/ledger"
 	"holdfast/functions/internal/upstream"
 	"holdfast/routing/catalog"
 )
@@ -105,10 +107,11 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 	client, after := upstream.New(), new(host.After)
 	directory := &auth.Directory{Ring: &keys.Ring{Store: guarded, Now: o.Now}, Now: o.Now}
 	kept := o.records(guarded, configuration)
+	sessions := affinity.New(affinity.Config{Store: guarded, Now: o.Now, Log: o.Log})
 	flow := exchange.New(exchange.Config{
 		Configuration: configuration,
 		Callers:       directory,
-		Affinity:      affinity.New(affinity.Config{Store: guarded, Now: o.Now, Log: o.Log}),
+		Affinity:      sessions,
 		Store:         guarded,
 		Upstream:      client,
 		Secrets:       configuration.secrets.Resolve,
@@ -130,7 +133,9 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 	edge := o.withConsole(httpapi.Config{
 		Exchange: flow, Configuration: configuration, Callers: directory, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
 		Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow,
-			Keys: keys.Book{Store: guarded, Now: o.Now}, Trail: trail.Trail{Store: guarded, Now: o.Now}}),
+			Keys: keys.Book{Store: guarded, Now: o.Now}, Trail: trail.Trail{Store: guarded, Now: o.Now},
+			Ledger: &ledger.Reader{Store: guarded, Now: o.Now}, Health: flow, Affinity: sessions,
+			Metrics: func(w io.Writer) error { return kept.meter.Write(w, kept.numbers(guarded)...) }, Hash: secret.hash, Now: o.Now}),
 	}, adminKey, configuration, directory, secret)
 	return &Gateway{
 		Handler: httpapi.New(edge), Operator: httpapi.NewOperator(edge), After: after, Configuration: configuration, client: client, callerKey: callerKey, adminKey: shown, administered: adminKey != "",

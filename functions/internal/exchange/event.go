@@ -53,6 +53,9 @@ func (e *exchange) event(why jsontext.Value) ledger.Event {
 	if l.Session != "" {
 		event.SessionID = "scoped-" + l.Session
 	}
+	if e.plan != nil {
+		event.AffinityKey = e.plan.SessionKey()
+	}
 	if l.Usage != nil {
 		used := ledgerUsage(*l.Usage)
 		event.Usage = &used

@@ -28,7 +28,8 @@ type Event struct {
 	SessionID     string    `json:"session_id"` // scoped- and 32 hex digits; "" before identification
 	SessionSource string    `json:"session_source"`
 	SessionSignal string    `json:"session_signal"`
-	Lane          string    `json:"lane"` // hashed
+	Lane          string    `json:"lane"`                   // hashed
+	AffinityKey   string    `json:"affinity_key,omitempty"` // names the session's preferences
 	UserPath      string    `json:"user_path"`
 	Key           string    `json:"key"` // its id
 	Endpoint      string    `json:"endpoint"`
@@ -92,7 +93,7 @@ type Cost struct {
 func (e Event) bounded() Event {
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
 	for _, text := range []*string{
-		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
+		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.AffinityKey, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
 		&e.Template, &e.RuleSource, &e.Deployment, &e.Connection, &e.Provider, &e.UpstreamModel, &e.ErrorCode, &e.Cache,
 	} {
 		*text = clean(*text, maxText)

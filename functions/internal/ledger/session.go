@@ -48,6 +48,12 @@ func hexOf(scoped string) (string, bool) {
 	return digits, true
 }
 
+// Scoped reports whether text is a session's id as answers tell it.
+func Scoped(text string) bool {
+	_, is := hexOf(text)
+	return is
+}
+
 func sessionKey(digits string) store.Key {
 	return store.Key{Table: store.Ledger, Partition: "session/" + digits, Sort: "sums"}
 }
