@@ -49,9 +49,9 @@ func entry(t *testing.T, document, list, id, field string, value any) string {
 }
 
 // newAdminRig is a rig whose gateways have an admin key.
-func newAdminRig(t *testing.T, store string) *rig {
+func newAdminRig(t *testing.T, store string, change ...func(*document)) *rig {
 	t.Helper()
-	r := newRig(t, store)
+	r := newRig(t, store, change...)
 	r.env = append(r.env, "HOLDFAST_ADMIN_KEY="+adminKey)
 	r.Stop()
 	r.Gateway = r.start()

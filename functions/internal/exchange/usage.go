@@ -20,7 +20,7 @@ func (e *exchange) charge(used wire.Usage) {
 // to have. A job that has only begun has used nothing that is known.
 func (e *exchange) used(answer wire.Answer) (_ wire.Usage, known bool) {
 	switch {
-	case answer.HasUsage:
+	case answer.HasUsage && (total(answer.Usage) > 0 || e.spoken == 0): // a report of nothing for something is none
 		return answer.Usage, true
 	case e.codec.task != "":
 		return wire.Usage{}, false
