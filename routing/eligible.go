@@ -99,6 +99,9 @@ func (d *Decision) configured(q question) verdict {
 // protocol, by a bridge, or, where no protocol of that name exists, because
 // its configuration says so.
 func (d *Decision) serves(t *catalog.Target) bool {
+	if d.r.Native {
+		return true
+	}
 	if !t.Serves(d.r.Endpoint) {
 		return false
 	}

@@ -43,6 +43,7 @@ type Request struct {
 	Pool     *catalog.Pool   // the requested model or group; nil: model_not_found
 	Endpoint string
 	Bridges  Bridges // nil: deployments serve their own protocol only
+	Native   bool    // the upstream is addressed as it is: endpoints and protocols are no matter
 	Needs    Needs
 	Health   Health // nil: every deployment is well
 

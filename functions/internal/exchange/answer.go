@@ -27,7 +27,7 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	}
 	e.line.FirstByte = e.Now().Sub(e.in.Start)
 	e.spoken = int64(len(body)) / bytesPerToken
-	read, err := e.speaks(e.serving.Target).answer(body, counting(e.serving.Target))
+	read, err := e.speaks(e.serving.Target).answer(body, e.counting())
 	switch {
 	case err != nil:
 		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
@@ -91,6 +91,10 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	booked, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
 	defer cancel()
 	if err := e.publish(booked, answer); err != nil {
+		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
+		notice = lost
+	}
+	if err := e.bypassed(booked, answer); err != nil {
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = lost
 	}

@@ -29,7 +29,10 @@ func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, er
 	if err := e.authenticate(t, header); err != nil {
 		return upstream.Request{}, wire.Rewritten{}, err
 	}
-	if e.form != nil {
+	switch {
+	case e.in.Bypass != nil:
+		rewritten.Body = e.in.Body
+	case e.form != nil:
 		header.Set("Content-Type", e.http.Header.Get("Content-Type"))
 		rewritten.Body = e.form.Write(map[string]string{"model": t.UpstreamModel}, ourFields()...)
 	}
@@ -89,6 +92,13 @@ func (e *exchange) address(t *catalog.Target) (*url.URL, error) {
 		return nil, err
 	}
 	at := *base
+	if e.in.Bypass != nil {
+		direct, err := below(base, e.in.Bypass.Path)
+		if err == nil {
+			direct.RawQuery = e.http.URL.RawQuery
+		}
+		return direct, err
+	}
 	path := e.speaks(t).path
 	if strings.HasSuffix(strings.TrimSuffix(at.Path, "/"), "/v1") {
 		path = strings.TrimPrefix(path, "/v1")
@@ -136,11 +146,17 @@ func (e *exchange) header(t *catalog.Target) http.Header {
 		header.Set("Anthropic-Version", spoken.version)
 	}
 	header.Set("Content-Type", "application/json")
+	if kind := e.http.Header["Content-Type"]; e.in.Bypass != nil && len(kind) > 0 {
+		header["Content-Type"] = kind
+	}
 	header.Set("Accept-Encoding", "identity")
 	header.Set("User-Agent", "holdfast")
-	header.Set("Accept", "application/json")
-	if e.facts.Stream {
+	switch {
+	case e.in.Bypass != nil && header.Get("Accept") != "":
+	case e.facts.Stream:
 		header.Set("Accept", eventStream)
+	default:
+		header.Set("Accept", "application/json")
 	}
 	e.addHint(t, header)
 	e.giveBack(t, header)

@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"maps"
+
 	"holdfast/affinity"
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/chat"
@@ -73,6 +75,7 @@ func codecs() map[string]*codec {
 	compact := *all[wire.EndpointResponses]
 	compact.path, compact.publishes, compact.follow = "/responses/compact", false, nil
 	all[wire.EndpointCompact] = &compact
+	maps.Copy(all, bypassCodecs(all))
 	return all
 }
 

@@ -65,7 +65,7 @@ func (e *exchange) refuse(p *wire.Problem) {
 	_ = e.reply.body(body, p.Status, func(h http.Header) {
 		h.Set("Content-Type", "application/json")
 		h.Set("X-Holdfast-Error", string(p.Code))
-		if e.in.Endpoint == wire.EndpointMessages {
+		if e.shape() == wire.EndpointMessages {
 			h.Set("Request-Id", e.in.ID) // where this protocol's clients look for it
 		}
 		if text := p.RetrySeconds(); text != "" {

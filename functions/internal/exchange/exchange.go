@@ -80,6 +80,7 @@ type Request struct {
 	Snapshot  *Snapshot
 	Body      []byte
 	Start     time.Time
+	Bypass    *Bypass // where to, past the unified routes; nil: it is one of those
 }
 
 // route names the codec that serves the request.
@@ -140,6 +141,7 @@ type exchange struct {
 	spoken    int64               // tokens of output that were seen, about
 	charged   *ledger.Cost        // by part; nil: nothing was used, or no price is known
 	saved     *float64            // USD, by cached tokens
+	sealed    bool                // the body holds ciphertext that one account can read
 	rest      []func(context.Context)
 }
 

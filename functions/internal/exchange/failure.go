@@ -152,7 +152,7 @@ var account = regexp.MustCompile(`\b(?:org|proj|user|acct|sk)[-_][A-Za-z0-9_-]{6
 // the request itself pass as they are, and so does all that Anthropic says, whose
 // wording clients match; where the account is at fault, its name is left out.
 func (e *exchange) presentable(t tried) []byte {
-	if e.in.Endpoint == wire.EndpointMessages || aboutRequest(t.outcome.Class) {
+	if e.shape() == wire.EndpointMessages || aboutRequest(t.outcome.Class) {
 		return t.body
 	}
 	return account.ReplaceAll(t.body, []byte("[account]"))

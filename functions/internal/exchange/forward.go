@@ -83,7 +83,7 @@ func (e *exchange) owned(o affinity.Owner) *wire.Problem {
 	e.line.Model = e.pool.Name
 	e.describe()
 	e.decision = routing.Plan(routing.Request{
-		Catalog: known, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: o.Endpoint, Now: e.Now(),
+		Catalog: known, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: o.Endpoint, Native: strings.HasPrefix(o.Endpoint, bypassing), Now: e.Now(),
 		Owner: &routing.Owner{Deployment: o.Deployment, BaseURL: o.BaseURL, Boundary: o.Boundary},
 	})
 	_, step := e.decision.Start(e.Now())

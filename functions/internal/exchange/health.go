@@ -36,6 +36,9 @@ func cooldownKey(model string) store.Key {
 // models are the names whose deployments this exchange may come to: the pool's
 // and those that its fallback chains lead to.
 func (e *exchange) models() []string {
+	if e.in.Bypass != nil {
+		return publicModels(e.pool)
+	}
 	if !e.pool.Group() && len(e.chains(e.pool)) == 0 {
 		return []string{e.pool.Name} // the usual case
 	}

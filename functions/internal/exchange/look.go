@@ -15,7 +15,7 @@ import (
 func (e *exchange) look(ctx context.Context) *wire.Problem {
 	e.plan = nil
 	signals, err := e.in.Snapshot.Sessions.Read(identity.Request{
-		Endpoint: e.in.Endpoint, Header: e.http.Header, Member: e.facts.Member,
+		Endpoint: e.shape(), Header: e.http.Header, Member: e.facts.Member,
 	})
 	if err != nil {
 		return refusal(err)
@@ -30,7 +30,7 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 		return p
 	}
 	bindings := e.bound.all()
-	bindings = bindings[:min(len(bindings), maxRiding)]
+	bindings = append(bindings[:min(len(bindings), maxRiding)], e.seals()...)
 	also := e.lookups(len(bindings))
 	e.plan, err = e.Affinity.Plan(ctx, affinity.Request{
 		Scope: e.in.Principal.Scope, Signals: signals, Model: e.pool.Name, Endpoint: e.in.Endpoint,
@@ -41,6 +41,9 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 	}
 	e.session = e.plan.Session
 	e.take(e.plan.Also())
+	if e.sealed {
+		return e.unseal()
+	}
 	if p := e.bind(ctx); p != nil {
 		return p
 	}
@@ -119,6 +122,9 @@ func (e *exchange) take(read []store.Handle) {
 
 // permit finds the model or group that was asked for, if the caller may use it.
 func (e *exchange) permit() *wire.Problem {
+	if e.in.Bypass != nil {
+		return e.permitBypass()
+	}
 	e.pool = e.in.Snapshot.Catalog.Pool(e.facts.Model)
 	switch {
 	case e.pool == nil:

@@ -12,25 +12,29 @@ import (
 )
 
 // inspect checks the body and reads its facts, whichever form it has.
-func (e *exchange) inspect() *wire.Problem { return e.inspectAs(e.in.Endpoint) }
-
-// inspectAs checks the body by the rules of an endpoint.
-func (e *exchange) inspectAs(endpoint string) (p *wire.Problem) {
+func (e *exchange) inspect() (p *wire.Problem) {
+	if e.in.Bypass != nil {
+		return e.inspectBypass()
+	}
 	body := e.in.Body
 	if kind := e.http.Header.Get("Content-Type"); e.codec.task != "" && form.Is(kind) {
 		parsed, err := form.Parse(kind, body)
 		if err != nil {
-			return wire.Refuse(wire.InvalidRequest).Saying("The body is not a whole multipart/form-data of at most 64 parts with text fields of at most 64 KiB in UTF-8.")
+			return notForm()
 		}
 		e.form, body = parsed, parsed.JSON()
 	}
-	if e.facts, p = wire.Inspect(endpoint, body); p != nil {
+	if e.facts, p = wire.Inspect(e.in.Endpoint, body); p != nil {
 		return p
 	}
 	if e.codec.follow == nil {
 		e.facts.Stream = false // the endpoint has no streams
 	}
 	return nil
+}
+
+func notForm() *wire.Problem {
+	return wire.Refuse(wire.InvalidRequest).Saying("The body is not a whole multipart/form-data of at most 64 parts with text fields of at most 64 KiB in UTF-8.")
 }
 
 // ourFields are the members of a body that are the gateway's own.

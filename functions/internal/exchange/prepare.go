@@ -61,12 +61,16 @@ func (e *exchange) decide(ctx context.Context) *wire.Problem {
 	if p := e.inspectText(); p != nil {
 		return p
 	}
-	if e.codec.errand {
+	if e.codec.errand && e.in.Bypass == nil { // counting: it costs nothing
 		e.route(ctx)
 		return nil
 	}
 	if p := e.allow(ctx); p != nil {
 		return p
+	}
+	if e.codec.errand {
+		e.route(ctx)
+		return nil
 	}
 	if e.recall() {
 		return nil
@@ -90,10 +94,10 @@ func (e *exchange) route(ctx context.Context) {
 	}
 	e.turn = e.turns.Add(1)
 	e.decision = routing.Plan(routing.Request{
-		Catalog: e.in.Snapshot.Catalog, Caller: e.in.Principal.Caller, Pool: e.pool, Endpoint: e.in.Endpoint, Bridges: e.bridges(),
+		Catalog: e.in.Snapshot.Catalog, Caller: e.caller(), Pool: e.pool, Endpoint: e.in.Endpoint, Bridges: e.bridges(), Native: e.in.Bypass != nil,
 		Needs: e.needs(), Health: e.health, Pin: pin(e.plan.Preference), Owner: e.owner(),
 		Seed: e.plan.Seed(), Turn: e.turn, Session: e.short(), Jitter: rand.Float64,
-		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks, SideEffects: e.codec.task != "",
+		Now: now, Deadline: deadline, DisableFallbacks: e.facts.DisableFallbacks || e.in.Bypass != nil, SideEffects: e.codec.task != "",
 	})
 	if e.decision.Spilled() {
 		e.plan.Spill()
@@ -144,7 +148,7 @@ func (e *exchange) owner() *routing.Owner {
 	}
 	owner := &routing.Owner{Deployment: o.Deployment, BaseURL: o.BaseURL, Boundary: o.Boundary}
 	for _, t := range e.pool.Deployments {
-		if t.ID != o.Deployment && t.Protocol == e.in.Endpoint && o.SameAccount(t.Account.Boundary) {
+		if t.ID != o.Deployment && (t.Protocol == e.in.Endpoint || e.in.Bypass != nil) && o.SameAccount(t.Account.Boundary) {
 			owner.Peers = append(owner.Peers, t.ID)
 		}
 	}

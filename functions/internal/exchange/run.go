@@ -30,7 +30,7 @@ func (e *exchange) run(ctx context.Context) {
 	if e.caches {
 		e.reply.copy(maxKept)
 	}
-	if e.facts.Stream {
+	if e.facts.Stream && e.in.Bypass == nil { // there nothing is added
 		e.reply.watch()
 		defer e.reply.end()
 	}
@@ -166,7 +166,11 @@ func (e *exchange) conclude(made []tried) {
 	case routing.Abort:
 		e.abort(made[len(made)-1])
 	case routing.Refuse:
-		e.refuse(wire.Refuse(e.unavailable(wire.Code(e.step.Refusal.Code))).After(e.step.Refusal.RetryAfter))
+		code := e.unavailable(wire.Code(e.step.Refusal.Code))
+		if e.sealed && code == wire.ContinuationUnavailable {
+			code = wire.StartNewConversation
+		}
+		e.refuse(wire.Refuse(code).After(e.step.Refusal.RetryAfter))
 	case routing.Relay:
 		e.pass(made[e.step.Relay-1])
 	}

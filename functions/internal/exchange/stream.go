@@ -39,7 +39,7 @@ type relay struct {
 // relay follows a streamed answer. Events are sent as soon as the upstream
 // pauses; those that arrive together leave together.
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
-	reading := e.speaks(e.serving.Target).follow(counting(e.serving.Target))
+	reading := e.speaks(e.serving.Target).follow(e.counting())
 	e.following = reading
 	r := &relay{exchange: e, ctx: ctx, answer: answer, reading: reading, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.guarding(e.shaper())}
 	room, _ := e.rooms.Get().(*room)

@@ -128,15 +128,19 @@ func describesContent(name string) bool {
 
 // remix begins a new task from one, where that one lies.
 func (e *exchange) remix(ctx context.Context, from affinity.Task, at string) {
-	e.in.Endpoint, e.codec = wire.EndpointVideos, e.codecs[wire.EndpointVideos]
-	if p := e.inspectAs(""); p != nil {
+	e.in.Endpoint, e.codec, e.in.Bypass = remixPart, e.codecs[wire.EndpointVideos], nil // whose body names no model
+	p := e.inspect()
+	if p == nil {
+		p = e.inspectText()
+	}
+	if p == nil {
+		p = e.allowAlone(ctx)
+	}
+	if p != nil {
 		e.refuse(p)
 		return
 	}
-	if p := e.allowAlone(ctx); p != nil {
-		e.refuse(p)
-		return
-	}
+	e.in.Endpoint = wire.EndpointVideos
 	q := errand{method: http.MethodPost, path: at + "/remix", query: e.http.URL.RawQuery, headers: openAIHeaders(), kind: "application/json"}
 	if e.form != nil {
 		q.kind, q.body = e.http.Header.Get("Content-Type"), e.form.Write(nil, ourFields()...)

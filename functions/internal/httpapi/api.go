@@ -131,6 +131,10 @@ func (a *api) route(w http.ResponseWriter, r *http.Request) {
 		a.Admin.ServeHTTP(w, r)
 		return
 	}
+	if strings.HasPrefix(r.URL.Path, bypassPath) {
+		a.bypass(w, r)
+		return
+	}
 	at := strings.TrimPrefix(r.URL.Path, "/v1")
 	if r.URL.Path == "/v1" || r.URL.Path == "" || at != path.Clean(at) {
 		refuse(w, r, wire.Refuse(wire.RouteNotFound))
