@@ -125,7 +125,11 @@ func (x *explainer) pin() {
 	switch c := d.pin; {
 	case c.Target != nil:
 		x.rank++
-		weight, _ := d.weightIn(d.r.Catalog.Pool(c.Pool), c.Target.ID)
+		pool := d.r.Pool // one that is not in the catalog, or the one it is reached through
+		if named := d.r.Catalog.Pool(c.Pool); named != nil {
+			pool = named
+		}
+		weight, _ := d.weightIn(pool, c.Target.ID)
 		x.rows = append(x.rows, Considered{
 			Deployment: c.Target.ID, Model: c.Target.Model, Pool: c.Pool, Path: c.Path, Kept: true, Rank: x.rank,
 			Scores: d.scored(c.Target, weight),
