@@ -66,8 +66,9 @@ unit:
 fuzz: ## every fuzz target for a few seconds
 	@scripts/fuzz $(FUZZTIME)
 
-bench: ## the benchmarks, beside a bare reverse proxy in the same run
-	@go run ./scripts/bench
+bench: ## the benchmarks, beside a bare reverse proxy in the same run; BENCH=-quick for a look
+	@mkdir -p dist
+	@go run ./scripts/bench -json dist/bench.json $(BENCH)
 	@go test -run xxx -bench . -benchmem ./affinity/identity ./functions/internal/wire/... ./affinity ./routing
 
 proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost

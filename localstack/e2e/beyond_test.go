@@ -21,7 +21,7 @@ func beyondLambda() map[string]string {
 		framing  = "the function URL reads and frames requests itself, and answers what is malformed or too large"
 		unseen   = "nobody tells a function that its client has left"
 		file     = "reads the embedded store's file, which a function does not have"
-		own      = "each environment has its own counters and connections"
+		own      = "each environment has its own counters, connections and keys that it has seen"
 		four     = "four environments run four exchanges at a time, never 64"
 		role     = "a function's credentials stand in its environment, for as long as it lives"
 		restarts = "starts processes of its own, without a rig: it would only run twice"
@@ -40,6 +40,9 @@ func beyondLambda() map[string]string {
 		"TestX3":                                file,
 		"TestS15RoundRobin":                     own,
 		"TestR1Down":                            own,
+		"TestVideoCut":                          unseen,
+		"TestP4Keys":                            own,
+		"TestKeysWithoutStore":                  own,
 		"TestBudgetsUnderRaces/.*/strict=false": four,
 		"TestSigV4Renewed":                      role,
 		"TestP5StartUp":                         restarts,

@@ -1,159 +1,133 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
-	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
-
-	"holdfast/localstack/e2e/process"
 )
 
-// callerKey is the key of the measured gateways.
-const callerKey = "sk-bench"
-
-// system is one thing that is measured.
-type system struct {
-	name string
-	url  string
-	stop func()
+// plan is how much is measured.
+type plan struct {
+	rounds  int
+	span    time.Duration
+	clients []int
+	json    string // file of the results; "": none
 }
 
-// yardstick is the system that ratios are taken against.
-const yardstick = "reverse proxy"
+// row is what one system did under one load, in medians over the rounds.
+type row struct {
+	Load      string  `json:"load"`
+	Clients   int     `json:"clients"`
+	System    string  `json:"system"`
+	PerSecond float64 `json:"per_second"`
+	Ratio     float64 `json:"ratio"` // to the reverse proxy's
+	P50       float64 `json:"p50_us"`
+	P99       float64 `json:"p99_us"`
+	AddedP50  float64 `json:"added_p50_us"` // to the reverse proxy's
+	CPU       float64 `json:"cpu_us"`       // a request
+	Failed    int     `json:"failed"`
+}
 
-// compare starts everything, measures in turn and prints the table.
-func compare(rounds, clients int, span time.Duration) error {
-	systems, err := start()
-	for _, s := range systems {
-		defer s.stop()
-	}
+// result is a whole run.
+type result struct {
+	Rounds int                `json:"rounds"`
+	Span   string             `json:"span"`
+	Rows   []row              `json:"rows"`
+	PeakMB map[string]float64 `json:"peak_mb"` // memory, by system
+}
+
+// compare starts everything, measures in turn, prints tables and writes the
+// file.
+func compare(p plan) error {
+	ctx := context.Background()
+	systems, stop, err := start(ctx)
+	defer stop()
 	if err != nil {
 		return err
 	}
-	systems = slices.DeleteFunc(systems, func(s system) bool { return s.url == "" })
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}
-	ctx := context.Background()
-	fmt.Printf("%d clients, medians of %d rounds of %v, the systems in turn\n\n", clients, rounds, span)
+	done := result{Rounds: p.rounds, Span: p.span.String(), PeakMB: map[string]float64{}}
+	fmt.Printf("medians of %d rounds of %v, the systems in turn\n\n", p.rounds, p.span)
 	for _, l := range loads() {
-		samples := map[string][]sample{}
-		for _, s := range systems { // warm connections and preferences
-			measure(ctx, client, s.url, l, clients, span/4)
-		}
-		for range rounds {
-			for _, s := range systems {
-				samples[s.name] = append(samples[s.name], measure(ctx, client, s.url, l, clients, span))
+		bodies := map[string][]byte{}
+		for _, s := range systems {
+			if bodies[s.name], err = l.body(ctx, client, s.url); err != nil {
+				return fmt.Errorf("%s, %s: %w", l.name, s.name, err)
 			}
 		}
-		report(l, systems, samples)
-	}
-	return nil
-}
-
-// start runs the upstream, the proxy, and gateways on two stores.
-func start() ([]system, error) {
-	upstream, err := child("-role", "upstream")
-	if err != nil {
-		return nil, err
-	}
-	systems := []system{upstream}
-	systems[0].name = "direct"
-	proxy, err := child("-role", "proxy", "-target", upstream.url)
-	if err != nil {
-		return systems, err
-	}
-	proxy.name = yardstick
-	systems = append(systems, proxy)
-	folder, err := os.MkdirTemp("", "holdfast-bench-")
-	if err != nil {
-		return systems, err
-	}
-	binary, err := process.Build(folder)
-	if err != nil {
-		return systems, err
-	}
-	for _, store := range []string{"memory", "bolt"} {
-		g, err := gateway(binary, store, upstream.url)
-		if err != nil {
-			return systems, err
+		for _, clients := range p.clients {
+			rows := p.measure(ctx, client, systems, l, bodies, clients)
+			report(l.name, clients, rows)
+			done.Rows = append(done.Rows, rows...)
 		}
-		systems = append(systems, g)
 	}
-	remove := func() { _ = os.RemoveAll(folder) }
-	return append(systems, system{stop: remove}), nil
+	for _, s := range systems {
+		done.PeakMB[s.name] = peak(s.pid)
+		fmt.Printf("%s: at most %.0f MB\n", s.name, done.PeakMB[s.name])
+	}
+	return p.write(done)
 }
 
-// gateway starts Holdfast before the upstream.
-func gateway(binary, store, upstream string) (system, error) {
-	data, err := os.MkdirTemp("", "holdfast-bench-data-")
-	if err != nil {
-		return system{}, err
+// measure takes samples of all systems in turn.
+func (p plan) measure(ctx context.Context, client *http.Client, systems []system, l load, bodies map[string][]byte, clients int) []row {
+	samples := map[string][]sample{}
+	for _, s := range systems { // warm connections and preferences
+		measure(ctx, client, s, l, bodies[s.name], clients, p.span/4)
 	}
-	config := fmt.Sprintf(`connections: [{id: bench, provider: openai-compatible, base_url: %s/v1, auth: {type: none}, allow_private_network: true}]
-deployments: [{id: chat-bench, model: chat, connection: bench, protocol: chat}]
-keys: [{id: bench, key: %s}]
-`, upstream, callerKey)
-	g, err := process.Start(process.Options{Binary: binary, Config: config, Store: store, Data: data, Unread: true})
-	if err != nil {
-		return system{}, err
+	for range p.rounds {
+		for _, s := range systems {
+			samples[s.name] = append(samples[s.name], measure(ctx, client, s, l, bodies[s.name], clients, p.span))
+		}
 	}
-	return system{"holdfast, " + store, g.URL, func() { g.Kill(); _ = os.RemoveAll(data) }}, nil
-}
-
-// child runs this program in another role and returns once it listens.
-func child(args ...string) (system, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return system{}, err
-	}
-	command := exec.Command(self, args...)
-	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return system{}, err
-	}
-	if err := command.Start(); err != nil {
-		return system{}, err
-	}
-	stop := func() { _ = command.Process.Kill(); _ = command.Wait() }
-	line, err := bufio.NewReader(out).ReadString('\n')
-	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if err != nil || !found {
-		stop()
-		return system{}, errors.Join(errors.New("a child did not start"), err)
-	}
-	return system{url: url, stop: stop}, nil
-}
-
-// report prints one load's table.
-func report(l load, systems []system, samples map[string][]sample) {
+	var rows []row
 	base := median(samples[yardstick], func(s sample) float64 { return s.perSecond })
 	baseP50 := median(samples[yardstick], func(s sample) time.Duration { return s.p50 })
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "%s\trequests/s\t× proxy\tp50\tp99\tadded p50\tfailed\t\n", l.name)
 	for _, s := range systems {
-		perSecond := median(samples[s.name], func(s sample) float64 { return s.perSecond })
-		p50 := median(samples[s.name], func(s sample) time.Duration { return s.p50 })
-		p99 := median(samples[s.name], func(s sample) time.Duration { return s.p99 })
-		failed := 0
-		for _, one := range samples[s.name] {
-			failed += one.failed
+		all := samples[s.name]
+		one := row{Load: l.name, Clients: clients, System: s.name, PerSecond: median(all, func(s sample) float64 { return s.perSecond })}
+		p50 := median(all, func(s sample) time.Duration { return s.p50 })
+		one.P50, one.AddedP50 = micros(p50), micros(p50-baseP50)
+		one.P99 = micros(median(all, func(s sample) time.Duration { return s.p99 }))
+		one.CPU = micros(median(all, func(s sample) time.Duration { return s.cpu }))
+		if base > 0 {
+			one.Ratio = one.PerSecond / base
 		}
-		fmt.Fprintf(table, "%s\t%.0f\t%.2f\t%v\t%v\t%v\t%d\t\n", s.name, perSecond, perSecond/base,
-			p50.Round(time.Microsecond), p99.Round(time.Microsecond), (p50 - baseP50).Round(time.Microsecond), failed)
+		for _, s := range all {
+			one.Failed += s.failed
+		}
+		rows = append(rows, one)
+	}
+	return rows
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// report prints one load's table.
+func report(name string, clients int, rows []row) {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "%s, %d clients\trequests/s\t× proxy\tp50 µs\tp99 µs\tadded p50\tCPU µs\tfailed\t\n", name, clients)
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%.0f\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", r.System, r.PerSecond, r.Ratio, r.P50, r.P99, r.AddedP50, r.CPU, r.Failed)
 	}
 	table.Flush()
 	fmt.Println()
+}
+
+func (p plan) write(done result) error {
+	if p.json == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(done, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(p.json, append(text, '\n'), 0o644)
 }
 
 func median[T cmp.Ordered](samples []sample, of func(sample) T) T {

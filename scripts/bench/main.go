@@ -1,25 +1,48 @@
 // Command bench measures the gateway beside a bare httputil.ReverseProxy over
-// the same upstream, in one run, the two in turn. It prints medians and the
-// ratio of the two; on a noisy machine only the ratio says anything.
+// the same upstream, in one run, the systems in turn. It prints medians and the
+// ratio to the proxy; on a noisy machine only the ratio says anything.
 //
-// Upstream, proxy and gateway are processes of their own. Each round runs every
-// system once, in turn, so that a slow moment of the machine meets all of them.
+// Upstream, proxy and gateways are processes of their own: in memory, on bolt,
+// on DynamoDB's wire (dynalite, a program in JavaScript that is slower than all
+// else here), and as four of the bootstraps that are deployed. Each round runs
+// every system once, in turn, so that a slow moment of the machine meets all of
+// them.
+//
+//	go run ./scripts/bench [-quick] [-json FILE] [-rounds N] [-span D] [-clients 1,10,64]
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
 func main() {
 	role := flag.String("role", "", "internal: upstream or proxy")
 	target := flag.String("target", "", "internal: where the proxy leads")
-	rounds := flag.Int("rounds", 5, "rounds; medians are taken over them")
-	span := flag.Duration("span", 2*time.Second, "length of one measurement")
-	clients := flag.Int("clients", 10, "clients that ask at the same time")
+	p := plan{clients: []int{1, 10, 64}}
+	quick := flag.Bool("quick", false, "a look at all of it within a minute: short rounds, 10 clients")
+	flag.IntVar(&p.rounds, "rounds", 5, "rounds; medians are taken over them")
+	flag.DurationVar(&p.span, "span", time.Second, "length of one measurement")
+	flag.StringVar(&p.json, "json", "", "write the results to this `FILE`")
+	flag.Func("clients", "how many ask at the same time, as a `LIST`", func(list string) error {
+		p.clients = nil
+		for one := range strings.SplitSeq(list, ",") {
+			n, err := strconv.Atoi(one)
+			if err != nil || n < 1 {
+				return fmt.Errorf("takes numbers above 0")
+			}
+			p.clients = append(p.clients, n)
+		}
+		return nil
+	})
 	flag.Parse()
+	if *quick {
+		p.rounds, p.span, p.clients = 3, 300*time.Millisecond, []int{10}
+	}
 	var err error
 	switch *role {
 	case "upstream":
@@ -27,7 +50,7 @@ func main() {
 	case "proxy":
 		err = serveProxy(*target)
 	default:
-		err = compare(*rounds, *clients, *span)
+		err = compare(p)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -150,6 +150,9 @@ func (g *Gateway) await() error {
 	}
 }
 
+// PID is the process's id.
+func (g *Gateway) PID() int { return g.command.Process.Pid }
+
 // Output is what the gateway has printed for people.
 func (g *Gateway) Output() string { return g.output.String() }
 
