@@ -78,6 +78,7 @@ func continued(depth int) func(context.Context, *http.Client, string) ([]byte, e
 			}
 			body["previous_response_id"], body["input"] = made.ID, "Go on."
 		}
+		body["store"] = false // or the account would soon forget what is continued, for room
 		return json.Marshal(body)
 	}
 }
