@@ -42,6 +42,9 @@ func (e *exchange) run(ctx context.Context) {
 		t := e.attempt(ctx)
 		made = append(made, t)
 		e.step = e.attempts.Next(e.Now(), t.outcome)
+		if t.outcome.Class == routing.Incapable && e.step.Action == routing.Try && e.planned.Target == e.serving.Target {
+			e.planned = e.step.Candidate // the other one was never asked: it does not stand for a failure
+		}
 	}
 	e.learn(ctx)
 	e.conclude(made)
