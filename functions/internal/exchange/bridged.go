@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"crypto/rand"
+	"net/http"
 	"strings"
 
 	"holdfast/functions/internal/wire"
@@ -47,6 +48,31 @@ func (e *exchange) translate(t *catalog.Target) (wire.Rewritten, error) {
 	}
 	e.bridge, e.answerID = translation, options.Stamp.ID
 	return wire.Rewritten{Body: translation.Body}, nil
+}
+
+// droppedHeader tells the client which members of its request the deployment that
+// answers does not see.
+const droppedHeader = "X-Holdfast-Dropped"
+
+// dropped are the members that the current attempt's deployment does not see,
+// separated by commas.
+func (e *exchange) dropped() string {
+	if e.bridge == nil {
+		return ""
+	}
+	return strings.Join(e.bridge.Dropped, ", ")
+}
+
+// passed copies what may pass of a provider's headers. What a bridge has made is
+// called what it is: providers name their own, some wrongly.
+func (e *exchange) passed(from http.Header, kind string) func(http.Header) {
+	if e.bridge == nil {
+		return pass(from)
+	}
+	return func(to http.Header) {
+		pass(from)(to)
+		to.Set("Content-Type", kind)
+	}
 }
 
 // answerID makes the id of an answer in the form of the client's protocol.

@@ -30,7 +30,8 @@ type kept struct {
 	Body        []byte     `json:"body"`
 	Usage       wire.Usage `json:"usage,omitzero"`
 	HasUsage    bool       `json:"has_usage,omitzero"`
-	Cost        *float64   `json:"cost,omitzero"` // USD, what asking again would cost; nil: unknown
+	Cost        *float64   `json:"cost,omitzero"`    // USD, what asking again would cost; nil: unknown
+	Dropped     string     `json:"dropped,omitzero"` // what its deployment did not see, as its header said
 }
 
 // cacheable reports whether the template in force keeps answers and this request
@@ -97,6 +98,9 @@ func (e *exchange) replay() {
 	_ = e.reply.body(e.found.Body, http.StatusOK, func(h http.Header) {
 		h.Set("Content-Type", e.found.ContentType)
 		h.Set("X-Holdfast-Cache", "hit")
+		if e.found.Dropped != "" {
+			h.Set(droppedHeader, e.found.Dropped)
+		}
 		if !e.facts.Stream {
 			h.Set("Content-Length", strconv.Itoa(len(e.found.Body)))
 		}
@@ -114,7 +118,7 @@ func (e *exchange) keep(answer wire.Answer) {
 		if seen == nil {
 			return
 		}
-		record, fits := pack(kept{ContentType: kind, Body: seen, Usage: answer.Usage, HasUsage: answer.HasUsage, Cost: e.line.Cost})
+		record, fits := pack(kept{ContentType: kind, Body: seen, Usage: answer.Usage, HasUsage: answer.HasUsage, Cost: e.line.Cost, Dropped: e.dropped()})
 		if !fits {
 			return
 		}

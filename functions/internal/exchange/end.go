@@ -3,7 +3,6 @@ package exchange
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"holdfast/affinity"
@@ -33,8 +32,8 @@ func (e *exchange) headers(h http.Header) {
 		target = wanted(candidate)
 		h.Set("X-Holdfast-Deployment", target.Deployment)
 	}
-	if e.bridge != nil && len(e.bridge.Dropped) > 0 && e.serving.Target != nil {
-		h.Set("X-Holdfast-Dropped", strings.Join(e.bridge.Dropped, ", "))
+	if dropped := e.dropped(); dropped != "" && e.serving.Target != nil {
+		h.Set(droppedHeader, dropped)
 	}
 	word := string(e.plan.Outcome(target))
 	h.Set("X-Holdfast-Affinity", word)

@@ -134,7 +134,7 @@ func (r *relay) flush() error {
 	if r.line.FirstByte == 0 {
 		r.line.FirstByte = r.Now().Sub(r.in.Start)
 	}
-	err := r.reply.send(r.held, http.StatusOK, pass(r.answer.Header))
+	err := r.reply.send(r.held, http.StatusOK, r.passed(r.answer.Header, eventStream))
 	r.held, r.count = r.held[:0], 0
 	return err
 }
