@@ -86,7 +86,7 @@ func TestBudgetsUnderRaces(t *testing.T) {
 					paid += spent(t, second.Log())
 				}
 				switch {
-				case r.calls() != served || served+uncounted == 0 || uncounted > 0 && store == "memory":
+				case r.calls() != served || served+uncounted == 0 || uncounted > 0 && r.store == "memory":
 					t.Fatalf("%d served, %d not counted, %d calls", served, uncounted, r.calls())
 				case strict && paid > usd:
 					t.Errorf("%d were served for %g USD of %g", served, paid, usd)
