@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 1
 
 .PHONY: synth deploy admitted infra-test local-up local-deploy local-test local-down
 .PHONY: console web-test screenshots
-.PHONY: help run build test check fmt vet lint deps unit fuzz setup bench proof bundle
+.PHONY: live-test help run build test check fmt vet lint deps unit fuzz setup bench proof bundle
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -70,6 +70,9 @@ bench: ## the benchmarks, beside a bare reverse proxy in the same run; BENCH=-qu
 	@mkdir -p dist
 	@go run ./scripts/bench -json dist/bench.json $(BENCH)
 	@go test -run xxx -bench . -benchmem ./affinity/identity ./functions/internal/wire/... ./affinity ./routing
+
+live-test: ## two turns with each real provider whose key is in the environment: cached tokens as it reports them; costs money, asks first; ARGS="-yes"
+	@go run ./scripts/livetest $(ARGS)
 
 proof: ## the same 20 conversations with affinity on, off and round robin: cache hits and cost
 	@go run ./scripts/proof
