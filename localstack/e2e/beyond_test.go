@@ -30,6 +30,8 @@ func beyondLambda() map[string]string {
 		"TestI1: header lines that differ":      joined,
 		"TestI2: header lines":                  joined,
 		"TestSessionHeaders: no UTF-8":          joined,
+		"TestR5Bridged: a reset before a byte":  own,
+		"TestHalfClosed":                        framing,
 		"TestX5Expect":                          framing,
 		"TestX5Framing":                         framing,
 		"TestX5AnswerWhileWriting":              framing,
