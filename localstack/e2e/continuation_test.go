@@ -89,7 +89,7 @@ func (r *rig) second() string {
 // works at once and from another process, for everything that takes it.
 func TestC1(t *testing.T) {
 	t.Parallel()
-	for _, store := range stores() {
+	for _, store := range append(stores(), onLambda) {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)
