@@ -240,6 +240,11 @@ func (e *exchange) describe() {
 	}
 }
 
+// promptTokens estimates what a deployment has to read, restored history included.
+func (e *exchange) promptTokens() int {
+	return int(e.facts.EstimatedTokens()) + len(e.history)/bytesPerToken
+}
+
 // needs are what the request asks of a deployment. What no deployment of the
 // pool is short of is not looked for.
 func (e *exchange) needs() routing.Needs {
@@ -247,12 +252,12 @@ func (e *exchange) needs() routing.Needs {
 	for _, t := range e.pool.Deployments {
 		if !t.Tools || !t.Images || !t.Documents || !t.JSONSchema || t.Context > 0 {
 			n.Tools, n.Images, n.Documents = e.facts.HasTools(), e.facts.HasImages(), e.facts.HasDocuments()
-			n.JSONSchema, n.Input = e.facts.JSONSchema(), int(e.facts.EstimatedTokens())
+			n.JSONSchema, n.Input = e.facts.JSONSchema(), e.promptTokens()
 			return n
 		}
 	}
 	if e.in.Principal.Caller.Policy.Split(e.pool).Strategy == catalog.Cost {
-		n.Input = int(e.facts.EstimatedTokens())
+		n.Input = e.promptTokens()
 	}
 	return n
 }
