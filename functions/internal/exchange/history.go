@@ -85,15 +85,8 @@ func (e *exchange) mend(ctx context.Context, t tried) tried {
 		return t
 	}
 	past, err := e.restored(ctx)
-	var p *wire.Problem
 	if err == nil {
-		past, p = e.inspectHistory(past)
-	}
-	if p != nil {
-		t.problem = p
-		return t
-	}
-	if err == nil {
+		var p *wire.Problem
 		if past, p = e.inspectHistory(past); p != nil {
 			return t
 		}
