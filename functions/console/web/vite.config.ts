@@ -30,5 +30,5 @@ export default defineConfig({
   // origin and no inline script or style.
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false, rolldownOptions: { checks: { pluginTimings: false } } },
   server: { proxy: { '^/(admin|v1|console/(session|caller))': 'http://127.0.0.1:8080' } },
-  test: { environment: 'jsdom', setupFiles: ['src/test/setup.ts'], include: ['src/**/*.test.{ts,tsx}'] },
+  test: { environment: 'jsdom', setupFiles: ['src/test/setup.ts'], include: ['src/**/*.test.{ts,tsx}'], testTimeout: 30_000 },
 })

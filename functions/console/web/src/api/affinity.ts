@@ -1,18 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call, get, query } from './client'
+import type { Event } from './events'
 
-// Preference is a stored preference, and whether it would be kept now.
+// StoredPreference is a session's wish for one model and endpoint.
 export interface StoredPreference {
   key: string // names the record, to clear or to pin it
-  session_id?: string
   endpoint: string
-  model: string
-  pool?: string
+  model: string // the model or group that was asked for
   deployment: string
+  serving_model: string
+  pool: string // through which the deployment was reached
+  path: string[] // fallback sources on the way
   revision: string
   expires: string | null
-  kept?: boolean
-  reason?: string
 }
 
 export interface LookUp {
@@ -24,6 +24,7 @@ export interface LookUp {
 export interface Found {
   session_id?: string
   entries: StoredPreference[] | null
+  latest?: Event | null // the session's latest exchange
 }
 
 export function usePreferences(q: LookUp) {

@@ -4,16 +4,17 @@ import type { Page } from './events'
 
 // LiveDeployment is a deployment's state at this moment.
 export interface LiveDeployment {
-  id: string
+  deployment: string
   model: string
   connection: string
   protocol: string
   enabled: boolean
   weight: number
   cooling_until: string | null
+  cooling_reason: string
   drained: boolean
-  share: number | null // of recent traffic
-  cache_hit_rate: number | null
+  traffic_share: number | null // of its model's requests in the last day
+  cache_hit_share: number | null // of its input tokens in the last day
 }
 
 export function useDeployments() {

@@ -100,6 +100,11 @@ export interface AuditSession {
   request_count: number
   deployments: string[] | null
   moves: number
+  input_tokens: number
+  cached_tokens: number
+  total_tokens: number
+  total_cost: number | null
+  saved_cost: number | null
   latest: Event
 }
 

@@ -83,7 +83,7 @@ export function useSpent(key: string, budget: Budget | null | undefined) {
     queryKey: ['spent', key, budget?.period],
     enabled: !!budget,
     staleTime: 30_000,
-    queryFn: ({ signal }) => get<Summary>('/admin/usage/summary' + query({ key, from: periodStart(budget!.period).toISOString(), interval: 'day' }), signal),
-    select: (s) => s.totals.total_cost,
+    queryFn: ({ signal }) => get<Summary>('/admin/usage/summary' + query({ key, from: periodStart(budget!.period).toISOString(), by: 'day' }), signal),
+    select: (s) => s.totals.total_cost ?? s.totals.known_cost,
   })
 }

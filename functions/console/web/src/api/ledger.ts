@@ -35,31 +35,34 @@ export const useUsageSessions = (f: Filters, enabled = true) => usePages<UsageSe
 export interface Sums {
   requests: number
   failed: number
-  input_tokens: number
+  input_tokens: number // all of them, cached or not
+  fresh_tokens: number
   cached_tokens: number
   cache_write_tokens: number
   output_tokens: number
-  total_cost: number | null
+  total_cost: number | null // null: not all of it has a known price
   saved_cost: number | null
+  known_cost: number | null // of what has a known price
+  unpriced_requests: number
   cache_hit_rate: number | null
-  moved: number
+  moves: number
 }
 
 export interface Summary {
   from: string
   to: string
-  interval: 'day' | 'hour'
+  by: 'day' | 'hour'
   totals: Sums
   series: (Sums & { time: string })[]
-  models: (Sums & { name: string })[]
-  keys: (Sums & { name: string })[]
-  deployments: (Sums & { name: string })[]
+  by_model: (Sums & { name: string })[]
+  by_key: (Sums & { name: string })[]
+  by_deployment: (Sums & { name: string })[]
   partial?: boolean
 }
 
 export function useSummary(f: Filters) {
   return useQuery({
     queryKey: ['usage/summary', f],
-    queryFn: ({ signal }) => get<Summary>('/admin/usage/summary' + query({ ...f, interval: f.days === '1' ? 'hour' : 'day' }), signal),
+    queryFn: ({ signal }) => get<Summary>('/admin/usage/summary' + query({ ...f, by: f.days === '1' ? 'hour' : 'day' }), signal),
   })
 }

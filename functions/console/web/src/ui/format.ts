@@ -52,7 +52,7 @@ export function formats(language: string): Format {
 // four digits keep columns alike.
 function dollars(n: number): string {
   const size = Math.abs(n)
-  const digits = size === 0 || size >= 100 ? 2 : size >= 0.01 ? 4 : 6
+  const digits = size === 0 || size >= 1 ? 2 : size >= 0.001 ? 4 : 6
   return `${n < 0 ? '−' : ''}$${size.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 }
 

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'wouter'
 import { useClear, usePin, usePreferences, type LookUp, type StoredPreference } from '../../api/affinity'
 import { useConfig } from '../../api/config'
-import { useAuditLog } from '../../api/ledger'
-import { Badge, Button, Card, Empty, ErrorNote, Field, Loading, Page, Segmented } from '../../ui/basics'
+import type { Event } from '../../api/events'
+import { Button, Card, Empty, ErrorNote, Field, Loading, Page, Segmented } from '../../ui/basics'
 import { Confirm, Dialog } from '../../ui/Dialog'
 import { useFormat } from '../../ui/format'
 import { Why } from '../sessions/Why'
@@ -17,7 +17,6 @@ export function AffinityPage() {
   const asked: LookUp = { session_id: search.get('session_id') ?? undefined, raw_session_id: search.get('raw_session_id') ?? undefined, key: search.get('key') ?? undefined }
   const found = usePreferences(asked)
   const idle = !asked.session_id && !(asked.raw_session_id && asked.key)
-  const session = asked.session_id ?? found.data?.session_id
   return (
     <Page title={t('pages.affinity')} hint={t('affinity.hint')}>
       <Card title={t('affinity.lookUp')}>
@@ -27,7 +26,7 @@ export function AffinityPage() {
       {!idle && found.isPending && <Loading />}
       {found.error && <ErrorNote error={found.error} onRetry={() => void found.refetch()} />}
       {found.data && <Records entries={found.data.entries ?? []} />}
-      {session && found.data && <LastDecision session={session} />}
+      {found.data?.latest && <LastDecision last={found.data.latest} />}
     </Page>
   )
 }
@@ -89,7 +88,7 @@ function Record({ record: p, onClear, onPin }: { record: StoredPreference; onCle
       <div className="bar spread">
         <span className="stack">
           <strong>{p.deployment}</strong>
-          <span className="hint">{p.endpoint} · {p.pool || p.model}</span>
+          <span className="hint">{p.endpoint} · {[...p.path, p.pool || p.model].filter((x, i, all) => all.indexOf(x) === i).join(' → ')}</span>
         </span>
         <span className="bar">
           <Button small onClick={onPin}>{t('affinity.pin')}</Button>
@@ -97,7 +96,6 @@ function Record({ record: p, onClear, onPin }: { record: StoredPreference; onCle
         </span>
       </div>
       <dl className="pairs">
-        {p.kept !== undefined && <div><dt>{t('affinity.now')}</dt><dd>{p.kept ? <Badge tone="good">{t('why.may')}</Badge> : <Badge tone="warn">{t(`reasons.${p.reason ?? ''}`, { defaultValue: p.reason })}</Badge>}</dd></div>}
         <div><dt>{t('affinity.expires')}</dt><dd>{p.expires ? `${f.time(p.expires)} (${f.ago(p.expires)})` : t('keys.never')}</dd></div>
         <div><dt>{t('affinity.revision')}</dt><dd><code>{p.revision}</code></dd></div>
         <div><dt>{t('affinity.record')}</dt><dd><code>{p.key}</code></dd></div>
@@ -112,7 +110,7 @@ function PinDialog({ record, onClose }: { record: StoredPreference; onClose(): v
   const pin = usePin()
   const all = config.data?.document.deployments ?? []
   const groups = config.data?.document.groups ?? []
-  const models = groups.find((g) => g.name === (record.pool || record.model))?.members ?? [record.pool || record.model]
+  const models = groups.find((g) => g.name === record.model)?.members ?? [record.model]
   const offered = all.filter((d) => models.includes(d.model))
   const list = offered.length > 0 ? offered : all
   const [deployment, setDeployment] = useState(record.deployment)
@@ -131,12 +129,9 @@ function PinDialog({ record, onClose }: { record: StoredPreference; onClose(): v
 }
 
 // LastDecision is why the session's latest exchange went where it went.
-function LastDecision({ session }: { session: string }) {
+function LastDecision({ last }: { last: Event }) {
   const { t } = useTranslation()
   const f = useFormat()
-  const log = useAuditLog({ session_id: session })
-  const last = log.rows[0]
-  if (!last) return null
   return (
     <Card title={t('affinity.last')}>
       <p className="hint">{f.time(last.time)} · {last.model} → {last.deployment || '–'} · {last.affinity}</p>

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Session } from '../../api/session'
 import { Button, Card, ErrorNote, Page } from '../../ui/basics'
@@ -29,6 +29,8 @@ export function Playground({ session }: { session: Session }) {
     if (known.name !== settings.model || endpoint !== settings.endpoint) talk.set({ model: known.name, endpoint })
   }, [models, settings.model, settings.endpoint, talk])
 
+  // On narrow screens the conversation comes first.
+  const [wide] = useState(() => window.matchMedia('(min-width: 1081px)').matches)
   const end = useRef<HTMLDivElement>(null)
   useEffect(() => { end.current?.scrollIntoView?.({ block: 'nearest' }) }, [messages.length, partial])
 
@@ -44,9 +46,10 @@ export function Playground({ session }: { session: Session }) {
             <KeyChoice held={key} demo={session.demo_key} caller={caller.data} />
             {caller.error && <ErrorNote error={caller.error} onRetry={() => void caller.refetch()} />}
           </Card>
-          <Card title={t('playground.request')}>
+          <details className="card" open={wide}>
+            <summary><h2>{t('playground.request')}</h2> <span className="hint">{settings.model && `${settings.model} · ${settings.endpoint}`}</span></summary>
             <SettingsPanel settings={settings} models={models ?? []} onChange={talk.set} />
-          </Card>
+          </details>
         </div>
         <section className="card talk" aria-label={t('playground.conversation')}>
           <SessionBar conversation={conversation} caller={caller.data} admin={session.role === 'admin'} onOwn={talk.setOwn} />

@@ -15,17 +15,17 @@ export function Live({ document }: { document: Document }) {
   const act = useAct()
   const rows = live.data?.entries ?? []
   const columns: Column<LiveDeployment>[] = [
-    { id: 'id', head: t('columns.deployment'), width: 'minmax(150px, 1.4fr)', cell: (d) => <span className="stack"><strong>{d.id}</strong><span className="hint">{d.model} · {d.protocol}</span></span> },
+    { id: 'id', head: t('columns.deployment'), width: 'minmax(150px, 1.4fr)', cell: (d) => <span className="stack"><strong>{d.deployment}</strong><span className="hint">{d.model} · {d.protocol}</span></span> },
     { id: 'connection', head: t('columns.connection'), width: 'minmax(90px, 0.8fr)', cell: (d) => d.connection },
     { id: 'state', head: t('columns.state'), width: 'minmax(130px, 1fr)', cell: (d) => <State deployment={d} /> },
-    { id: 'share', head: t('columns.traffic'), width: 'minmax(90px, 0.9fr)', cell: (d) => <Meter tone="plain" label={t('live.shareOf', { id: d.id })} value={d.share ?? 0} max={1} text={f.share(d.share)} /> },
-    { id: 'cached', head: t('usage.cachedShare'), width: 'minmax(90px, 0.9fr)', cell: (d) => <Meter tone="good" label={t('parts.rateOf', { name: d.id })} value={d.cache_hit_rate ?? 0} max={1} text={f.share(d.cache_hit_rate)} /> },
+    { id: 'share', head: t('columns.traffic'), width: 'minmax(90px, 0.9fr)', cell: (d) => <Meter tone="plain" label={t('live.shareOf', { id: d.deployment })} value={d.traffic_share ?? 0} max={1} text={f.share(d.traffic_share)} /> },
+    { id: 'cached', head: t('usage.cachedShare'), width: 'minmax(90px, 0.9fr)', cell: (d) => <Meter tone="good" label={t('parts.rateOf', { name: d.deployment })} value={d.cache_hit_share ?? 0} max={1} text={f.share(d.cache_hit_share)} /> },
     {
       id: 'act', head: t('columns.actions'), width: '196px',
       cell: (d) => (
         <span className="bar tight">
-          <Button small disabled={act.isPending} onClick={() => act.mutate({ id: d.id, kind: d.drained ? 'undrain' : 'drain' })} aria-label={t(d.drained ? 'live.undrainOf' : 'live.drainOf', { id: d.id })}>{t(d.drained ? 'live.undrain' : 'live.drain')}</Button>
-          <Button small disabled={act.isPending} onClick={() => act.mutate({ id: d.id, kind: cooling(d) ? 'wake' : 'cool', seconds: restSeconds })} aria-label={t(cooling(d) ? 'live.wakeOf' : 'live.coolOf', { id: d.id })}>{t(cooling(d) ? 'live.wake' : 'live.cool')}</Button>
+          <Button small disabled={act.isPending} onClick={() => act.mutate({ id: d.deployment, kind: d.drained ? 'undrain' : 'drain' })} aria-label={t(d.drained ? 'live.undrainOf' : 'live.drainOf', { id: d.deployment })}>{t(d.drained ? 'live.undrain' : 'live.drain')}</Button>
+          <Button small disabled={act.isPending} onClick={() => act.mutate({ id: d.deployment, kind: cooling(d) ? 'wake' : 'cool', seconds: restSeconds })} aria-label={t(cooling(d) ? 'live.wakeOf' : 'live.coolOf', { id: d.deployment })}>{t(cooling(d) ? 'live.wake' : 'live.cool')}</Button>
         </span>
       ),
     },
@@ -34,7 +34,7 @@ export function Live({ document }: { document: Document }) {
     <>
       <Card title={t('live.deployments')}>
         {act.error && <ErrorNote error={act.error} />}
-        <Table label={t('live.deployments')} columns={columns} rows={rows} rowKey={(d) => d.id} height={560} loading={live.isPending} error={live.error} onRetry={() => void live.refetch()}
+        <Table label={t('live.deployments')} columns={columns} rows={rows} rowKey={(d) => d.deployment} height={560} loading={live.isPending} error={live.error} onRetry={() => void live.refetch()}
           empty={<Empty title={t('live.none')}>{t('live.noneHint')}</Empty>} />
       </Card>
       <div className="columns">
@@ -56,7 +56,7 @@ function State({ deployment: d }: { deployment: LiveDeployment }) {
   if (!d.enabled) return <Badge>{t('live.disabled')}</Badge>
   return (
     <span className="bar tight">
-      {cooling(d) && <Badge tone="warn">{t('live.cooling', { time: f.clock(d.cooling_until!) })}</Badge>}
+      {cooling(d) && <Badge tone="warn" title={d.cooling_reason}>{t('live.cooling', { time: f.clock(d.cooling_until!) })}</Badge>}
       {d.drained && <Badge tone="info">{t('live.drained')}</Badge>}
       {!cooling(d) && !d.drained && <Badge tone="good">{t('live.serving')}</Badge>}
     </span>

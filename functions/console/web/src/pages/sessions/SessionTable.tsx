@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'wouter'
 import { query } from '../../api/client'
-import { isInferred, type AuditSession, type UsageSession } from '../../api/events'
+import { isInferred, type AuditSession } from '../../api/events'
 import type { FilterState } from '../../api/filters'
 import type { Pages } from '../../api/ledger'
 import { Icon } from '../../app/icons'
@@ -18,7 +18,7 @@ export function usageOf(session: string, days: string): string {
   return '/usage' + query({ session_id: session, days })
 }
 
-export function SessionTable({ pages, usage, state }: { pages: Pages<AuditSession>; usage: Map<string, UsageSession>; state: FilterState }) {
+export function SessionTable({ pages, state }: { pages: Pages<AuditSession>; state: FilterState }) {
   const { t } = useTranslation()
   const f = useFormat()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
@@ -30,7 +30,7 @@ export function SessionTable({ pages, usage, state }: { pages: Pages<AuditSessio
   })
   const columns: Column<AuditSession>[] = [
     {
-      id: 'session', head: t('columns.session'), width: 'minmax(190px, 1.6fr)',
+      id: 'session', head: t('columns.session'), width: 'minmax(176px, 1.7fr)',
       cell: (s) => (
         <span className="stack">
           <span className="bar tight">
@@ -42,18 +42,18 @@ export function SessionTable({ pages, usage, state }: { pages: Pages<AuditSessio
         </span>
       ),
     },
-    { id: 'model', head: t('columns.model'), width: 'minmax(100px, 1fr)', cell: (s) => <Pick name="model" value={s.latest.model} state={state} /> },
+    { id: 'model', head: t('columns.model'), width: 'minmax(92px, 1fr)', cell: (s) => <Pick name="model" value={s.latest.model} state={state} /> },
     {
-      id: 'deployments', head: t('columns.deployments'), width: 'minmax(130px, 1.2fr)',
+      id: 'deployments', head: t('columns.deployments'), width: 'minmax(104px, 1.1fr)',
       cell: (s) => <span className="stack">{(s.deployments ?? []).map((d) => <Pick key={d} name="deployment" value={d} state={state} />)}</span>,
     },
-    { id: 'moves', head: t('columns.moves'), number: true, width: '64px', cell: (s) => s.moves > 0 ? <Badge tone="warn">{f.count(s.moves)}</Badge> : f.count(0) },
-    { id: 'tokens', head: t('columns.tokens'), unit: t('units.tok'), number: true, width: '96px', cell: (s) => f.compact(usage.get(s.session_id)?.total_tokens) },
-    { id: 'cached', head: t('columns.cached'), number: true, width: '72px', cell: (s) => f.share(shareOf(usage.get(s.session_id))) },
-    { id: 'cost', head: t('columns.cost'), number: true, width: '92px', cell: (s) => f.usd(usage.get(s.session_id)?.total_cost) },
-    { id: 'saved', head: t('columns.saved'), number: true, width: '92px', cell: (s) => <span className="saved">{f.usd(usage.get(s.session_id)?.saved_cost)}</span> },
+    { id: 'moves', head: t('columns.moves'), number: true, width: '52px', cell: (s) => s.moves > 0 ? <Badge tone="warn">{f.count(s.moves)}</Badge> : f.count(0) },
+    { id: 'tokens', head: t('columns.tokens'), unit: t('units.tok'), number: true, width: '82px', cell: (s) => f.compact(s.total_tokens) },
+    { id: 'cached', head: t('columns.cached'), number: true, width: '60px', cell: (s) => f.share(s.input_tokens > 0 ? s.cached_tokens / s.input_tokens : null) },
+    { id: 'cost', head: t('columns.cost'), number: true, width: '72px', cell: (s) => f.usd(s.total_cost) },
+    { id: 'saved', head: t('columns.saved'), number: true, width: '72px', cell: (s) => <span className="saved">{f.usd(s.saved_cost)}</span> },
     {
-      id: 'chart', head: t('columns.usage'), width: '56px',
+      id: 'chart', head: t('columns.usage'), width: '48px',
       cell: (s) => <Link className="icon-link" href={usageOf(s.session_id, days)} title={t('sessions.usageOf')} aria-label={t('sessions.usageOfNamed', { session: short(s.session_id) })}><Icon name="chart" /></Link>,
     },
   ]
@@ -63,8 +63,4 @@ export function SessionTable({ pages, usage, state }: { pages: Pages<AuditSessio
       loading={pages.loading} error={pages.error} onRetry={pages.retry} more={pages.more}
       empty={<Empty title={t('sessions.empty')} action={<Link className="button" href="/playground">{t('sessions.toPlayground')}</Link>}>{t('sessions.emptyHint')}</Empty>} />
   )
-}
-
-function shareOf(u?: UsageSession): number | null {
-  return u && u.input_tokens > 0 ? u.cached_tokens / u.input_tokens : null
 }

@@ -7,7 +7,7 @@ import { useFormat } from '../../ui/format'
 export function Charts({ summary }: { summary: Summary }) {
   const { t } = useTranslation()
   const f = useFormat()
-  const hourly = summary.interval === 'hour'
+  const hourly = summary.by === 'hour'
   const of = useMemo(() => {
     const points = summary.series
     const column = (read: (p: (typeof points)[number]) => number | null) => points.map(read)
@@ -15,12 +15,12 @@ export function Charts({ summary }: { summary: Summary }) {
       times: points.map((p) => new Date(p.time).getTime() / 1000),
       share: [{ label: t('usage.cachedShare'), color: '--cached', values: column((p) => p.cache_hit_rate) }],
       money: [
-        { label: t('usage.cost'), color: '--output', values: column((p) => p.total_cost) },
+        { label: t('usage.cost'), color: '--output', values: column((p) => p.total_cost ?? p.known_cost) },
         { label: t('usage.saved'), color: '--cached', values: column((p) => p.saved_cost) },
       ],
       tokens: [
         { label: t('tokens.cached'), color: '--cached', values: column((p) => p.cached_tokens) },
-        { label: t('tokens.fresh'), color: '--fresh', values: column((p) => Math.max(0, p.input_tokens - p.cached_tokens - p.cache_write_tokens)) },
+        { label: t('tokens.fresh'), color: '--fresh', values: column((p) => p.fresh_tokens) },
         { label: t('tokens.written'), color: '--written', values: column((p) => p.cache_write_tokens) },
         { label: t('tokens.output'), color: '--output', values: column((p) => p.output_tokens) },
       ],

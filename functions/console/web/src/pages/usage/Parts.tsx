@@ -11,6 +11,7 @@ type By = 'deployments' | 'models' | 'keys'
 type Part = Sums & { name: string }
 
 const filterOf: Record<By, FilterName> = { deployments: 'deployment', models: 'model', keys: 'key' }
+const listOf = { deployments: 'by_deployment', models: 'by_model', keys: 'by_key' } as const
 
 // Parts breaks usage down, with the cache-hit rate of each part.
 export function Parts({ summary, state }: { summary: Summary; state: FilterState }) {
@@ -32,7 +33,7 @@ export function Parts({ summary, state }: { summary: Summary; state: FilterState
       <Segmented hideLabel label={t('parts.by')} value={by} onChange={setBy}
         options={(['deployments', 'models', 'keys'] as const).map((value) => ({ value, text: t(`parts.${value}`) }))} />
     }>
-      <Table label={t('parts.title')} columns={columns} rows={summary[by] ?? []} rowKey={(p) => p.name} height={380} empty={<p className="hint">{t('parts.none')}</p>} />
+      <Table label={t('parts.title')} columns={columns} rows={summary[listOf[by]] ?? []} rowKey={(p) => p.name} height={380} empty={<p className="hint">{t('parts.none')}</p>} />
     </Card>
   )
 }

@@ -15,14 +15,14 @@ export function RecentSessions({ state }: { state: FilterState }) {
   const f = useFormat()
   const pages = useUsageSessions(state.filters)
   const columns: Column<UsageSession>[] = [
-    { id: 'session', head: t('columns.session'), width: 'minmax(120px, 1.2fr)', cell: (s) => <Pick name="session_id" value={s.session_id} state={state}>{short(s.session_id)}</Pick> },
-    { id: 'user', head: t('columns.user'), width: 'minmax(100px, 1fr)', cell: (s) => <Pick name="user_path" value={s.user_path} state={state} /> },
-    { id: 'requests', head: t('usage.requests'), number: true, width: '84px', cell: (s) => f.count(s.requests) },
-    { id: 'input', head: t('columns.input'), unit: t('units.tok'), number: true, width: '92px', cell: (s) => f.compact(s.input_tokens) },
-    { id: 'cached', head: t('columns.cached'), number: true, width: '84px', cell: (s) => f.share(s.input_tokens > 0 ? s.cached_tokens / s.input_tokens : null) },
-    { id: 'output', head: t('columns.output'), unit: t('units.tok'), number: true, width: '92px', cell: (s) => f.compact(s.output_tokens) },
-    { id: 'cost', head: t('columns.cost'), number: true, width: '96px', cell: (s) => f.usd(s.total_cost) },
-    { id: 'saved', head: t('columns.saved'), number: true, width: '96px', cell: (s) => <span className="saved">{f.usd(s.saved_cost)}</span> },
+    { id: 'session', head: t('columns.session'), width: 'minmax(112px, 1fr)', cell: (s) => <Pick name="session_id" value={s.session_id} state={state}>{short(s.session_id)}</Pick> },
+    { id: 'user', head: t('columns.user'), width: 'minmax(130px, 1.4fr)', cell: (s) => <Pick name="user_path" value={s.user_path} state={state} /> },
+    { id: 'requests', head: t('usage.requests'), number: true, width: '72px', cell: (s) => f.count(s.requests) },
+    { id: 'input', head: t('columns.input'), unit: t('units.tok'), number: true, width: '84px', cell: (s) => f.compact(s.input_tokens) },
+    { id: 'cached', head: t('columns.cached'), number: true, width: '64px', cell: (s) => f.share(s.input_tokens > 0 ? s.cached_tokens / s.input_tokens : null) },
+    { id: 'output', head: t('columns.output'), unit: t('units.tok'), number: true, width: '84px', cell: (s) => f.compact(s.output_tokens) },
+    { id: 'cost', head: t('columns.cost'), number: true, width: '76px', cell: (s) => f.usd(s.total_cost) },
+    { id: 'saved', head: t('columns.saved'), number: true, width: '76px', cell: (s) => <span className="saved">{f.usd(s.saved_cost)}</span> },
     { id: 'log', head: '', width: '72px', cell: (s) => <Link className="button quiet small" href={`/sessions${query({ session_id: s.session_id, days: state.filters.days })}`} aria-label={t('usage.turnsOf', { session: short(s.session_id) })}>{t('usage.turns')}</Link> },
   ]
   return (

@@ -8,7 +8,8 @@ import { useFormat } from '../../ui/format'
 export function Story({ totals: s }: { totals: Sums }) {
   const { t } = useTranslation()
   const f = useFormat()
-  const without = s.total_cost === null || s.saved_cost === null ? null : s.total_cost + s.saved_cost
+  const cost = s.total_cost ?? s.known_cost
+  const without = cost === null || s.saved_cost === null ? null : cost + s.saved_cost
   return (
     <section className="story" aria-label={t('usage.glance')}>
       <dl>
@@ -16,10 +17,10 @@ export function Story({ totals: s }: { totals: Sums }) {
           foot={without !== null && without > 0 ? t('usage.savedOf', { share: f.share((s.saved_cost ?? 0) / without), without: f.usd(without) }) : undefined} />
         <Stat label={t('usage.cachedShare')} value={f.share(s.cache_hit_rate)}
           foot={t('usage.cachedOf', { cached: f.compact(s.cached_tokens), input: f.compact(s.input_tokens) })} />
-        <Stat label={t('usage.cost')} value={f.usd(s.total_cost)}
-          foot={t('usage.costEach', { each: f.usd(s.total_cost === null || s.requests === 0 ? null : s.total_cost / s.requests) })} />
+        <Stat label={t('usage.cost')} value={f.usd(cost)}
+          foot={s.unpriced_requests > 0 ? t('usage.unpriced', { count: s.unpriced_requests }) : t('usage.costEach', { each: f.usd(cost === null || s.requests === 0 ? null : cost / s.requests) })} />
         <Stat label={t('usage.requests')} value={f.count(s.requests)}
-          foot={t('usage.failedOf', { failed: f.count(s.failed), moved: f.count(s.moved) })} />
+          foot={t('usage.failedOf', { failed: f.count(s.failed), moved: f.count(s.moves) })} />
       </dl>
     </section>
   )
