@@ -74,5 +74,5 @@ export const sessionId = (page) => page.getByTestId('session-id').textContent()
 // choose sets the model, and the endpoint where one is named.
 export async function choose(page, model, endpoint) {
   await page.getByLabel('Model or group').selectOption(model)
-  if (endpoint) await page.locator('.segmented').filter({ hasText: 'Endpoint' }).getByText(endpoint, { exact: true }).click()
+  if (endpoint) await page.getByRole('radio', { name: endpoint, exact: true }).check()
 }

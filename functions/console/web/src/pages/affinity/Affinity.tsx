@@ -44,7 +44,7 @@ function LookUpForm({ asked, onAsk }: { asked: LookUp; onAsk(q: LookUp): void })
   return (
     <form className="stack loose" onSubmit={submit}>
       <Segmented hideLabel label={t('affinity.by')} value={by} onChange={setBy} options={[{ value: 'scoped', text: t('affinity.byScoped') }, { value: 'raw', text: t('affinity.byRaw') }]} />
-      <div className="fields">
+      <div className="fields wide">
         <Field label={by === 'scoped' ? t('filters.names.session_id') : t('filters.names.raw_session_id')}>
           {(p) => <input {...p} className="mono" spellCheck={false} value={id} placeholder={by === 'scoped' ? 'scoped-…' : ''} onChange={(e) => setId(e.target.value)} />}
         </Field>
@@ -98,7 +98,7 @@ function Record({ record: p, onClear, onPin }: { record: StoredPreference; onCle
       <dl className="pairs">
         <div><dt>{t('affinity.expires')}</dt><dd>{p.expires ? `${f.time(p.expires)} (${f.ago(p.expires)})` : t('keys.never')}</dd></div>
         <div><dt>{t('affinity.revision')}</dt><dd><code>{p.revision}</code></dd></div>
-        <div><dt>{t('affinity.record')}</dt><dd><code>{p.key}</code></dd></div>
+        <div><dt>{t('affinity.record')}</dt><dd><code className="clip" title={p.key}>{p.key}</code></dd></div>
       </dl>
     </li>
   )

@@ -20,11 +20,13 @@ export function Keys() {
   const change = useChangeKey()
   const remove = useRemoveKey()
   const rows = keys.data?.pages.flatMap((p) => p.entries ?? []) ?? []
+  // A switch shows at once what was asked for, and the truth with the answer.
+  const isOn = (k: Key) => (change.isPending && change.variables.id === k.id ? (change.variables.fields.enabled ?? k.enabled) : k.enabled)
   const columns: Column<Key>[] = [
     ...describing(t),
     {
       id: 'enabled', head: t('keys.enabled'), width: '84px',
-      cell: (k) => <Switch label={k.enabled ? t('form.on') : t('form.off')} checked={k.enabled} disabled={change.isPending} onChange={(enabled) => change.mutate({ id: k.id, fields: { enabled } })} />,
+      cell: (k) => <Switch label={isOn(k) ? t('form.on') : t('form.off')} checked={isOn(k)} disabled={change.isPending} onChange={(enabled) => change.mutate({ id: k.id, fields: { enabled } })} />,
     },
     {
       id: 'act', head: t('columns.actions'), width: '156px',

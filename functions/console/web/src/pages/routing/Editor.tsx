@@ -10,21 +10,20 @@ import { DocumentForm } from './DocumentForm'
 export function Editor({ stored }: { stored: Stored }) {
   const { t } = useTranslation()
   const [as, setAs] = useState<'form' | 'document'>('form')
-  const [base, setBase] = useState(stored) // what the draft began with
-  const [text, setText] = useState(() => pretty(stored.document))
+  const [base, setBase] = useState(() => ({ etag: stored.etag, text: pretty(stored.document) })) // what the draft began with
+  const [text, setText] = useState(base.text)
   const save = useSave()
   const draft = parse(text)
-  const changed = text !== pretty(base.document)
+  const changed = text !== base.text
   const stale = stored.etag !== base.etag
   const reload = () => {
-    setBase(stored)
-    setText(pretty(stored.document))
+    const newest = pretty(stored.document)
+    setBase({ etag: stored.etag, text: newest })
+    setText(newest)
     save.reset()
   }
   const submit = () => save.mutate({ text, etag: base.etag }, {
-    onSuccess: ({ revision }) => {
-      if (draft) setBase({ document: draft, etag: `"${revision}"` })
-    },
+    onSuccess: ({ revision }) => setBase({ etag: `"${revision}"`, text }),
   })
   const conflict = save.error instanceof ApiError && save.error.status === 409
   return (

@@ -39,7 +39,7 @@ export function ExchangeTable({ pages, state, label, height, withSession }: { pa
     { id: 'status', head: t('columns.status'), width: '88px', cell: (e) => <span className="bar tight"><Status status={e.status} />{(e.attempts?.length ?? 0) > 1 && <Badge tone="warn" title={t('columns.attempts')}>×{e.attempts?.length}</Badge>}</span> },
     { id: 'cached', head: t('columns.cached'), number: true, width: '68px', cell: (e) => f.count(e.usage?.cache_read) },
     { id: 'fresh', head: t('columns.fresh'), number: true, width: '68px', cell: (e) => f.count(e.usage && e.usage.input + e.usage.cache_write_5m + e.usage.cache_write_1h) },
-    { id: 'first', head: t('columns.firstByte'), number: true, width: '72px', cell: (e) => f.ms(e.ttfb_ms || null) },
+    { id: 'first', head: t('columns.firstByte'), number: true, width: '72px', cell: (e) => f.ms(e.ttfb_ms === 0 && e.status >= 400 ? null : e.ttfb_ms) },
     { id: 'cost', head: t('columns.cost'), number: true, width: '76px', cell: (e) => f.usd(e.cost?.total) },
   ]
   return (

@@ -20,14 +20,14 @@ export function Why({ explanation: x }: { explanation: Explanation }) {
           : t('why.none')}
         {x.refusal && <> <Badge tone="bad">{x.refusal}</Badge></>}
       </p>
-      {(x.template || x.strategy) && (
-        <p className="hint">{t('why.rules', { template: x.template || '–', from: x.template_source || '–', strategy: x.strategy || '–' })}</p>
+      {x.strategy && (
+        <p className="hint">{x.template ? t('why.rules', { template: x.template, from: x.template_source, strategy: x.strategy }) : t('why.builtIn', { strategy: x.strategy })}</p>
       )}
       {(x.candidates?.length ?? 0) > 0 && (
         <div className="plain-scroll" tabIndex={0}>
           <table className="plain-table">
             <thead><tr>
-              <th className="number">{t('why.rank')}</th><th>{t('columns.deployment')}</th><th>{t('why.reason')}</th><th className="number">{t('why.weight')}</th><th className="number">{t('why.expected')}</th>
+              <th className="number rank">{t('why.rank')}</th><th>{t('columns.deployment')}</th><th>{t('why.reason')}</th><th className="number">{t('why.weight')}</th><th className="number">{t('why.expected')}</th>
             </tr></thead>
             <tbody>
               {x.candidates?.map((c) => (
