@@ -40,7 +40,8 @@ func (x *Exchange) ServeBypass(w http.ResponseWriter, r *http.Request, in Reques
 		return
 	}
 	creates := in.Bypass.creates(r.Method)
-	if thing, about := in.Bypass.thing(); about && !creates {
+	if in.Bypass.Owned(r.Method) {
+		thing, _ := in.Bypass.thing()
 		x.serveThing(w, r, in, thing)
 		return
 	}
@@ -55,6 +56,7 @@ func (x *Exchange) ServeBypass(w http.ResponseWriter, r *http.Request, in Reques
 		e.refuse(p)
 		return
 	}
+	e.unpaid = safe(r.Method) // what the provider charges for the rest is not known
 	answer, t := e.send(ctx, e.asIs())
 	switch {
 	case answer == nil:

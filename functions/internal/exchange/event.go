@@ -70,6 +70,10 @@ func (e *exchange) event(why jsontext.Value) ledger.Event {
 		gratis = gratis && free(a.Outcome)
 		event.Attempts = append(event.Attempts, one)
 	}
+	gratis = gratis || e.unpaid
+	if l.Task != nil {
+		event.Task = taskOf(l.Task)
+	}
 	if event.Usage == nil && gratis {
 		event.Usage = &ledger.Usage{}
 	}

@@ -141,6 +141,7 @@ type exchange struct {
 	spoken    int64               // tokens of output that were seen, about
 	charged   *ledger.Cost        // by part; nil: nothing was used, or no price is known
 	saved     *float64            // USD, by cached tokens
+	unpaid    bool                // the exchange itself costs nothing
 	sealed    bool                // the body holds ciphertext that one account can read
 	rest      []func(context.Context)
 }

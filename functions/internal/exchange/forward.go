@@ -34,7 +34,7 @@ type errand struct {
 // errands begins an exchange of errands. Its reply says who serves once owned
 // has said so.
 func (x *Exchange) errands(w http.ResponseWriter, r *http.Request, in Request) *exchange {
-	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.Endpoint], turn: x.turns.Add(1)}
+	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.Endpoint], turn: x.turns.Add(1), unpaid: true}
 	if e.codec == nil {
 		e.codec = &codec{problem: chat.ErrorBody}
 	}

@@ -20,6 +20,7 @@ func (e *exchange) settleLater(ctx context.Context) {
 		sideBySide(ctx, []func(context.Context){
 			func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }, // it says itself what it could not book
 			func(ctx context.Context) { e.Watch(ctx, &e.line) },
+			e.bookTask,
 		})
 		e.line.Log(ctx, e.Log)
 	})

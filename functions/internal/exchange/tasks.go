@@ -141,6 +141,7 @@ func (e *exchange) remix(ctx context.Context, from affinity.Task, at string) {
 		return
 	}
 	e.in.Endpoint = wire.EndpointVideos
+	e.unpaid = false // until it is known what came of it
 	q := errand{method: http.MethodPost, path: at + "/remix", query: e.http.URL.RawQuery, headers: openAIHeaders(), kind: "application/json"}
 	if e.form != nil {
 		q.kind, q.body = e.http.Header.Get("Content-Type"), e.form.Write(nil, ourFields()...)
@@ -232,7 +233,8 @@ func (e *exchange) keepTask(ctx context.Context, body []byte, inherited map[stri
 		e.Log.ErrorContext(ctx, "a task was begun and cannot be kept", "request_id", e.in.ID, "deployment", target.ID, "error", err)
 		return wire.Refuse(wire.OwnershipUnavailable).Saying("The job was begun, but who holds it could not be recorded, so it cannot be followed. It may be billed.")
 	}
-	e.line.Task = &telemetry.Task{Kind: string(task.Kind), ID: task.ID, Model: task.Facts.Model, Parameters: task.Facts.Parameters}
+	e.line.Task = lineOf(task)
+	e.unpaid = true // until it has succeeded
 	if v.Get("status").Is("completed") {
 		e.finish(task)
 	}
@@ -262,11 +264,18 @@ func (e *exchange) finish(task affinity.Task) {
 		if !first && !errors.Is(err, affinity.ErrOwnershipUnavailable) {
 			return
 		}
-		e.line.Task = &telemetry.Task{
-			Kind: string(task.Kind), ID: task.ID, Model: task.Facts.Model, Parameters: task.Facts.Parameters,
-			Known: task.Facts.Known, Finished: true,
-		}
+		done := lineOf(task)
+		done.Finished = true
+		e.line.Task = done
 	})
+}
+
+// lineOf is a task as the exchange's line has it.
+func lineOf(task affinity.Task) *telemetry.Task {
+	return &telemetry.Task{
+		Kind: string(task.Kind), ID: task.ID, Model: task.Facts.Model, Started: task.Facts.Started,
+		Parameters: task.Facts.Parameters, Known: task.Facts.Known,
+	}
 }
 
 // pricing reads what a task's price depends on: as its provider says it, else

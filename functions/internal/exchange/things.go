@@ -55,6 +55,13 @@ func (b *Bypass) creates(method string) bool {
 	return owned && len(b.at) == 1 && method == http.MethodPost
 }
 
+// Owned reports whether a request is about something that was made before: its
+// owner is all that is looked for.
+func (b *Bypass) Owned(method string) bool {
+	_, about := b.thing()
+	return about && !b.creates(method)
+}
+
 // serveThing serves a request about an account's things.
 func (x *Exchange) serveThing(w http.ResponseWriter, r *http.Request, in Request, t bypassThing) {
 	if t.id == "" && t.kind == affinity.Video && r.Method == http.MethodGet {

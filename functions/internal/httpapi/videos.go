@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/form"
@@ -24,7 +25,7 @@ func videoRoute(at string) (endpoint, bool) {
 		return endpoint{}, false
 	}
 	return endpoint{methods, func(a *api, w http.ResponseWriter, r *http.Request) {
-		in, p := a.begin(w, r, wire.EndpointVideos, part == "remix")
+		in, p := a.begin(w, r, wire.EndpointVideos, a.enter, part == "remix")
 		if p != nil {
 			refuse(w, r, p)
 			return
@@ -35,21 +36,28 @@ func videoRoute(at string) (endpoint, bool) {
 
 // videos begins a video, or lists those of the caller.
 func (a *api) videos(w http.ResponseWriter, r *http.Request) {
-	in, p := a.begin(w, r, wire.EndpointVideos, r.Method == http.MethodPost)
+	makes, enter := r.Method == http.MethodPost, a.enter
+	if makes {
+		enter = a.admit // the exchange reads a stored key along
+	}
+	in, p := a.begin(w, r, wire.EndpointVideos, enter, makes)
 	switch {
 	case p != nil:
 		refuse(w, r, p)
-	case r.Method == http.MethodPost:
+	case makes:
 		a.Exchange.Serve(w, r, in)
 	default:
 		a.Exchange.ListVideos(w, r, in)
 	}
 }
 
+// entrance finds the caller of a request: enter or admit.
+type entrance func(*http.Request) (*exchange.Snapshot, auth.Principal, *wire.Problem)
+
 // begin finds the caller and reads the body, JSON or a form, where there is to
 // be one.
-func (a *api) begin(w http.ResponseWriter, r *http.Request, name string, bodied bool) (exchange.Request, *wire.Problem) {
-	snapshot, principal, p := a.enter(r)
+func (a *api) begin(w http.ResponseWriter, r *http.Request, name string, enter entrance, bodied bool) (exchange.Request, *wire.Problem) {
+	snapshot, principal, p := enter(r)
 	in := exchange.Request{
 		Endpoint: name, Principal: principal, Snapshot: snapshot, ID: w.Header().Get(requestID), Start: a.Now(),
 	}
@@ -66,7 +74,7 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request, name string, bodied 
 
 // countTokens counts the tokens of a Messages request.
 func (a *api) countTokens(w http.ResponseWriter, r *http.Request) {
-	in, p := a.begin(w, r, wire.EndpointCountTokens, true)
+	in, p := a.begin(w, r, wire.EndpointCountTokens, a.admit, true)
 	if p != nil {
 		refuse(w, r, p)
 		return

@@ -55,7 +55,19 @@ type Event struct {
 	Cache      string   `json:"cache,omitempty"`            // hit: answered by the gateway's own response cache
 	CacheSaved *float64 `json:"cache_saved_cost,omitempty"` // what that did not cost
 
+	Task *Task `json:"task,omitempty"` // a job that the exchange began, or whose success this event books
+
 	Explanation jsontext.Value `json:"explanation,omitempty"` // why it went where it went
+}
+
+// Task is an asynchronous job at a provider. It costs something once, when it has
+// succeeded: the event that says so has an id and a time of the job's own, so that
+// it is booked once however many exchanges have seen the success.
+type Task struct {
+	Kind       string            `json:"kind"` // video
+	ID         string            `json:"id"`   // the provider's
+	Succeeded  bool              `json:"succeeded"`
+	Parameters map[string]string `json:"parameters,omitempty"` // those that price it, from its creation
 }
 
 // Attempt is one try at one deployment.

@@ -65,6 +65,7 @@ type Task struct {
 	Kind       string
 	ID         string            // the provider's; a job is billed once under it
 	Model      string            // the public model
+	Started    time.Time         // its creation
 	Parameters map[string]string // those that price it, from its creation
 	Known      bool              // false: they are not known, and neither is the price
 	Finished   bool              // it has succeeded: to be billed by this exchange; false: it has begun
