@@ -33,7 +33,6 @@ func TestConversation(t *testing.T) {
 			other := r.second()
 			home := r.fleet.Account("bravo")
 			id := r.conversation(home)
-			// Whoever else is asked for it does not know it, and that binds nothing.
 			session := r.sessionAt("responses-bravo")
 			first := post(t, r.URL+"/v1/responses", turn{"model": "responses", "input": "One.", "conversation": id}, "X-Session-Id", session)
 			if first.StatusCode != 200 || first.deployment() != "responses-bravo" {
@@ -167,7 +166,7 @@ func TestCompaction(t *testing.T) {
 					t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 				}
 			}
-			if a := post(t, r.URL+"/v1/responses/compact", ask("chat", false, turns...)); a.StatusCode != 400 && a.code() != "endpoint_unsupported" {
+			if a := post(t, r.URL+"/v1/responses/compact", ask("chat", false, turns...)); a.StatusCode != 400 || a.code() != "endpoint_unsupported" {
 				t.Errorf("a model without the protocol: %d %s", a.StatusCode, a.body)
 			}
 			if r.calls() != calls {
