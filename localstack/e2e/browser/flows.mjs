@@ -224,7 +224,7 @@ await report({
     const row = page.locator('.slot', { hasText: 'browser' })
     await row.getByText(/\$0\.\d+ of \$5\.00/).waitFor()
     assert.ok(!(await page.content()).includes(secret))
-    await row.getByRole('switch').uncheck()
+    await Promise.all([page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok()), row.getByRole('switch').uncheck()])
     await row.getByText('off').waitFor()
     await page.goto(base + '/console/playground')
     await page.getByRole('alert').getByText('key_disabled').waitFor()
