@@ -39,6 +39,7 @@ const (
 // use.
 type Guard struct {
 	store Store
+	here  bool // a Memory, which waits for nothing: its calls need no timer
 	now   func() time.Time
 
 	mu      sync.Mutex
@@ -67,7 +68,8 @@ func NewGuard(c GuardConfig) *Guard {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Guard{store: c.Store, now: c.Now}
+	_, here := c.Store.(*Memory)
+	return &Guard{store: c.Store, here: here, now: c.Now}
 }
 
 // Status returns what the guard has seen so far.
@@ -112,8 +114,12 @@ func guarded[T any](caller context.Context, g *Guard, other error, call func(con
 	if err != nil {
 		return got, err
 	}
-	ctx, cancel := context.WithTimeout(caller, p.deadline)
-	defer cancel()
+	ctx := caller
+	if !g.here {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(caller, p.deadline)
+		defer cancel()
+	}
 	said := nothing // also where the store panics, which must not keep a probe's leave
 	defer func() { g.release(p, said) }()
 	got, err = call(ctx)

@@ -18,12 +18,16 @@ type records struct {
 
 // records makes them. Nothing of OpenTelemetry is there unless a collector is.
 func (o Options) records(guarded store.Store, configuration *Configuration) records {
-	r := records{
-		book: ledger.New(ledger.Config{Store: guarded, Now: o.Now, Log: o.Log, Retention: func() time.Duration {
-			return time.Duration(configuration.Current().Catalog.Ledger().Retention)
-		}}),
-		meter: telemetry.NewMeter(o.Now),
+	c := ledger.Config{Store: guarded, Now: o.Now, Log: o.Log, Retention: func() time.Duration {
+		return time.Duration(configuration.Current().Catalog.Ledger().Retention)
+	}}
+	if !o.OnLambda { // where the next request waits for the books
+		c.Gather = gatherEvents
 	}
+	if _, here := o.Store.(*store.Memory); here {
+		c.AtOnce = 1
+	}
+	r := records{book: ledger.New(c), meter: telemetry.NewMeter(o.Now)}
 	var tracer *telemetry.Tracer
 	if o.Environment.Collector != "" {
 		tracer = telemetry.NewTracer(o.Environment.Collector, o.Environment.CollectorHeaders, o.Log)
@@ -37,6 +41,10 @@ func (o Options) records(guarded store.Store, configuration *Configuration) reco
 	}
 	return r
 }
+
+// gatherEvents is how long events of a busy process wait for others: a crash
+// loses those of so much time.
+const gatherEvents = 10 * time.Millisecond
 
 // numbers are what the metrics page shows beside exchanges.
 func (r records) numbers(guarded *store.Guard) []telemetry.Number {

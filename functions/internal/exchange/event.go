@@ -4,11 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"holdfast/functions/internal/ledger"
-	"holdfast/routing"
+	"holdfast/functions/internal/wire/jsonedit"
 )
 
 // Ledger books exchanges.
@@ -87,51 +86,54 @@ func (e *exchange) event(why jsontext.Value) ledger.Event {
 	return event
 }
 
-// reasons is why an exchange went where it went, bounded.
-type reasons struct {
-	Record     string              `json:"record,omitempty"` // revision of the preference that was read
-	Commit     string              `json:"commit,omitempty"` // what became of it
-	Degraded   string              `json:"degraded,omitempty"`
-	Strategy   string              `json:"strategy,omitempty"`
-	Preference *routing.Preference `json:"preference,omitempty"`
-	Spilled    bool                `json:"spilled,omitempty"`
-	Refusal    routing.Code        `json:"refusal,omitempty"`
-	Candidates []candidate         `json:"candidates"`
-	More       int                 `json:"more,omitempty"` // candidates that are left out
-}
-
-// candidate is one deployment that was looked at.
-type candidate struct {
-	Deployment string         `json:"deployment"`
-	Chain      string         `json:"chain,omitempty"`
-	Kept       bool           `json:"kept"`
-	Reason     routing.Reason `json:"reason,omitempty"`
-	Rank       int            `json:"rank,omitempty"`
-}
-
 // maxCandidates bounds an explanation.
 const maxCandidates = 16
 
-// reasons explains the decision; nil where none was made.
+// reasons explains the decision, bounded; nil where none was made. Zero members
+// are left out but for kept.
 func (e *exchange) reasons() jsontext.Value {
 	if e.plan == nil || !e.decision.Made() {
 		return nil
 	}
 	found := e.decision.Explain()
-	why := reasons{
-		Record: e.plan.Revision(), Commit: e.line.Commit, Degraded: e.line.Degraded, Strategy: found.Strategy,
-		Preference: found.Preference, Spilled: found.Spilled, Refusal: found.Refusal, Candidates: []candidate{},
-	}
-	for _, c := range found.Candidates {
-		if len(why.Candidates) == maxCandidates {
-			why.More++
-			continue
+	w := jsonedit.Sized(512)
+	w.Object()
+	some := func(name, value string) {
+		if value != "" {
+			w.Name(name).Text(value)
 		}
-		why.Candidates = append(why.Candidates, candidate{c.Deployment, c.Chain, c.Kept, c.Reason, c.Rank})
 	}
-	text, err := json.Marshal(why)
-	if err != nil {
-		return nil
+	some("record", e.plan.Revision()) // of the preference that was read
+	some("commit", e.line.Commit)     // what became of it
+	some("degraded", e.line.Degraded)
+	some("strategy", found.Strategy)
+	if p := found.Preference; p != nil {
+		w.Name("preference").Object().Name("deployment").Text(p.Deployment)
+		if p.Required {
+			w.Name("required").Bool(true)
+		}
+		w.Name("kept").Bool(p.Kept)
+		some("reason", string(p.Reason))
+		w.End()
 	}
-	return text
+	if found.Spilled {
+		w.Name("spilled").Bool(true)
+	}
+	some("refusal", string(found.Refusal))
+	w.Name("candidates").Array()
+	for _, c := range found.Candidates[:min(len(found.Candidates), maxCandidates)] {
+		w.Object().Name("deployment").Text(c.Deployment)
+		some("chain", c.Chain)
+		w.Name("kept").Bool(c.Kept)
+		some("reason", string(c.Reason))
+		if c.Rank != 0 {
+			w.Name("rank").Int(int64(c.Rank))
+		}
+		w.End()
+	}
+	w.Close()
+	if more := len(found.Candidates) - maxCandidates; more > 0 {
+		w.Name("more").Int(int64(more)) // that are left out
+	}
+	return w.End().Bytes()
 }

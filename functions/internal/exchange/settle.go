@@ -26,24 +26,30 @@ func (e *exchange) settleLater(ctx context.Context) {
 	})
 }
 
-// sideBySide runs all work at once. A panic in one is the caller's.
+// sideBySide runs all work at once, the first here. A panic in one is the
+// caller's.
 func sideBySide(ctx context.Context, all []func(context.Context)) {
+	if len(all) == 0 {
+		return
+	}
 	if len(all) == 1 {
 		all[0](ctx)
 		return
 	}
 	var running sync.WaitGroup
 	var panicked atomic.Pointer[any]
-	for _, work := range all {
-		running.Go(func() {
-			defer func() {
-				if caught := recover(); caught != nil {
-					panicked.Store(&caught)
-				}
-			}()
-			work(ctx)
-		})
+	guarded := func(work func(context.Context)) {
+		defer func() {
+			if caught := recover(); caught != nil {
+				panicked.Store(&caught)
+			}
+		}()
+		work(ctx)
 	}
+	for _, work := range all[1:] {
+		running.Go(func() { guarded(work) })
+	}
+	guarded(all[0])
 	running.Wait()
 	if caught := panicked.Load(); caught != nil {
 		panic(*caught)

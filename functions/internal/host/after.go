@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,7 +20,17 @@ const AfterLimit = 10 * time.Second
 // and ends after AfterLimit.
 type After struct {
 	running sync.WaitGroup
+
+	mu   sync.Mutex
+	idle []chan func() // of goroutines that have ended one piece of work and wait for another
 }
+
+// Bounds of the goroutines that are kept: their stacks have grown to what the
+// work takes, which a new one's would have to again.
+const (
+	maxIdle = 64
+	idleFor = time.Second
+)
 
 // Go starts work, or leaves it to the invocation that ctx belongs to, and
 // returns at once.
@@ -27,11 +38,69 @@ func (a *After) Go(ctx context.Context, work func(context.Context)) {
 	if i, onLambda := ctx.Value(invocationKey{}).(*backlog); onLambda && i.add(ctx, work) {
 		return
 	}
-	a.running.Go(func() {
+	a.running.Add(1)
+	a.start(func() {
+		defer a.running.Done()
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterLimit)
 		defer cancel()
 		work(bounded)
 	})
+}
+
+// start runs work in a goroutine that is idle, or in a new one.
+func (a *After) start(work func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := len(a.idle) - 1; last >= 0 {
+		a.idle[last] <- work // has room for it
+		a.idle = a.idle[:last]
+		return
+	}
+	go a.serve(work)
+}
+
+// serve works, and waits for more for a while.
+func (a *After) serve(work func()) {
+	more, timer := make(chan func(), 1), time.NewTimer(idleFor)
+	defer timer.Stop()
+	for {
+		work()
+		if !a.rest(more) {
+			return
+		}
+		timer.Reset(idleFor)
+		select {
+		case work = <-more:
+		case <-timer.C:
+			if a.wake(more) {
+				return
+			}
+			work = <-more // it came at the last moment
+		}
+	}
+}
+
+// rest adds a goroutine to the idle ones, if there is room.
+func (a *After) rest(more chan func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.idle) == maxIdle {
+		return false
+	}
+	a.idle = append(a.idle, more)
+	return true
+}
+
+// wake takes a goroutine out of the idle ones, and reports whether it was there:
+// otherwise it has been given work.
+func (a *After) wake(more chan func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := slices.Index(a.idle, more)
+	if at >= 0 {
+		a.idle = slices.Delete(a.idle, at, at+1)
+	}
+	return at >= 0
 }
 
 // Wait returns when everything started so far has ended.

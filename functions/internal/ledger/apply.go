@@ -18,7 +18,6 @@ const (
 	maxConflicts = 64
 	maxFailures  = 4
 	firstPause   = 25 * time.Millisecond // doubled from failure to failure
-	atOnce       = 32                    // writes under way
 )
 
 // keeping is how long records are kept; 0 is for ever.
@@ -59,35 +58,55 @@ func (b *Book) apply(ctx context.Context, by mark, events []*booking) error {
 	if err != nil {
 		return err
 	}
-	group, ctx1 := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	tasks := make([]task, 0, len(w.sessions)+len(w.days))
 	for digits := range w.sessions {
-		group.Go(func() error { return w.session(ctx1, digits, known[sessionKey(digits)]) })
+		tasks = append(tasks, func(ctx context.Context) error { return w.session(ctx, digits, known[sessionKey(digits)]) })
 	}
 	for key, shares := range w.days {
-		group.Go(func() error { return w.day(ctx1, known[key], shares) })
+		tasks = append(tasks, func(ctx context.Context) error { return w.day(ctx, known[key], shares) })
 	}
-	if err := group.Wait(); err != nil {
+	if err := b.all(ctx, tasks); err != nil {
 		return err
 	}
 	return w.total(ctx, known)
 }
 
+// task is a part of the work that depends on no other that runs with it.
+type task func(context.Context) error
+
+// all runs tasks, as many at a time as the store is worth it, and returns the
+// first error.
+func (b *Book) all(ctx context.Context, tasks []task) error {
+	if b.AtOnce == 1 || len(tasks) == 1 {
+		for _, one := range tasks {
+			if err := one(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(b.AtOnce)
+	for _, one := range tasks {
+		group.Go(func() error { return one(ctx) })
+	}
+	return group.Wait()
+}
+
 // keep writes the events that are not written yet, and sorts those that this
 // batch counts into what they change.
 func (w *work) keep(ctx context.Context, events []*booking) error {
-	seen, mine := map[store.Key]bool{}, make([]bool, len(events))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	seen, mine := make(map[store.Key]bool, len(events)), make([]bool, len(events))
+	tasks := make([]task, 0, len(events))
 	for i, one := range events {
 		key := eventKey(&one.event)
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		group.Go(func() (err error) { mine[i], err = w.own(ctx, key, one); return err })
+		tasks = append(tasks, func(ctx context.Context) (err error) { mine[i], err = w.own(ctx, key, one); return err })
 	}
-	if err := group.Wait(); err != nil {
+	if err := w.all(ctx, tasks); err != nil {
 		return err
 	}
 	for i, one := range events {
@@ -126,7 +145,7 @@ func (w *work) sort(one *booking) {
 	s := share{hour: e.Time.Hour(), sums: one.sums}
 	into := func(all map[store.Key][]share, dimension, name string) {
 		key := dayKey(w.by.slot%shards, dimension, date, name)
-		all[key] = append(all[key], s)
+		all[key] = joined(all[key], s)
 	}
 	into(w.totals, byTotal, "")
 	into(w.days, byKey, e.Key)
@@ -205,7 +224,7 @@ func (w *work) settle(at, delta int64) {
 	s.sums[Settled] = delta
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.totals[key] = append(w.totals[key], s)
+	w.totals[key] = joined(w.totals[key], s)
 }
 
 // day counts the batch's shares in one day of one name.
@@ -233,12 +252,11 @@ func (w *work) total(ctx context.Context, known map[store.Key]store.Handle) erro
 		return err
 	}
 	maps.Copy(known, found)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	tasks := make([]task, 0, len(w.totals))
 	for key, shares := range w.totals {
-		group.Go(func() error { return w.day(ctx, known[key], shares) })
+		tasks = append(tasks, func(ctx context.Context) error { return w.day(ctx, known[key], shares) })
 	}
-	return group.Wait()
+	return w.all(ctx, tasks)
 }
 
 // change swaps a record for its next form until that has worked, or there is

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -20,6 +19,8 @@ type Config struct {
 	Store     store.Store
 	Now       func() time.Time     // nil: time.Now
 	Retention func() time.Duration // how long events and sums are kept; 0, and nil: for ever
+	AtOnce    int                  // writes under way at a time; 0: 32. 1 is for a store in this process, whose writes wait for nobody
+	Gather    time.Duration        // between the end of a batch and the next, so that a busy process books many events at a time; 0 where requests come one after the other
 	Log       *slog.Logger
 }
 
@@ -29,6 +30,7 @@ const (
 	maxBatchBytes = 200 << 10 // of their JSON, below what a record holds
 	maxWaiting    = 4096      // events
 	bookTime      = 5 * time.Second
+	atOnce        = 32          // writes under way
 	staleAfter    = time.Minute // a batch that old has nobody who books it
 	sweepEvery    = time.Minute
 	sweepAtOnce   = 16 // slots looked at beside one batch
@@ -43,20 +45,15 @@ type Book struct {
 	mu      sync.Mutex
 	waiting []*waiting
 	running bool
+	ended   time.Time // of the last batch
 
-	// Of the goroutine that runs.
+	// Of the goroutine that leads.
 	slot   int
 	held   store.Handle // of slot, as this Book wrote it last
 	number int64        // of the batch that was written then
 	owns   bool         // these are valid; the batch, if there is one, is booked
 	swept  int          // slots of this round that were looked at
 	round  time.Time    // when it began
-}
-
-// waiting is an event that waits for its batch to be booked.
-type waiting struct {
-	*booking
-	done chan error
 }
 
 // New returns a Book.
@@ -67,6 +64,9 @@ func New(c Config) *Book {
 	if c.Retention == nil {
 		c.Retention = func() time.Duration { return 0 }
 	}
+	if c.AtOnce <= 0 {
+		c.AtOnce = atOnce
+	}
 	return &Book{Config: c}
 }
 
@@ -74,82 +74,13 @@ func New(c Config) *Book {
 // and has dropped.
 func (b *Book) Counts() (written, lost uint64) { return b.written.Load(), b.lost.Load() }
 
-// Append books an event and returns when it and its sums are durable. An event
-// that is appended again, with its id and its time, changes nothing.
-//
-// An error before the batch has its slot means that the event is lost; after it,
-// the event is booked later by whoever finds the batch.
-func (b *Book) Append(ctx context.Context, e Event) error {
-	one, err := newBooking(e)
-	if err != nil {
-		return err
-	}
-	w := &waiting{booking: one, done: make(chan error, 1)}
-	b.mu.Lock()
-	if len(b.waiting) >= maxWaiting {
-		b.mu.Unlock()
-		b.lost.Add(1)
-		return ErrBusy
-	}
-	b.waiting = append(b.waiting, w)
-	if !b.running {
-		b.running = true
-		go b.run(context.WithoutCancel(ctx))
-	}
-	b.mu.Unlock()
-	select {
-	case err := <-w.done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())
-	}
-}
-
-// run books what waits until nothing does.
-func (b *Book) run(ctx context.Context) {
-	for {
-		all := b.take()
-		if len(all) == 0 {
-			return
-		}
-		err := b.book(ctx, all)
-		for _, w := range all {
-			w.done <- err
-		}
-	}
-}
-
-// take returns the next batch. Where nothing waits, run ends.
-func (b *Book) take() []*waiting {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n, size := 0, 0
-	for n < len(b.waiting) && n < maxBatch && (n == 0 || size+len(b.waiting[n].text) <= maxBatchBytes) {
-		size += len(b.waiting[n].text)
-		n++
-	}
-	all := b.waiting[:n:n]
-	if b.waiting = b.waiting[n:]; n == 0 {
-		b.waiting, b.running = nil, false
-	}
-	return all
-}
-
-// more reports whether another batch waits.
-func (b *Book) more() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.waiting) > 0
-}
-
 // book writes one batch: its slot, what it changes, and its slot again.
 func (b *Book) book(ctx context.Context, all []*waiting) error {
 	bounded, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
-	events, next := make([]*booking, len(all)), batch{}
+	events, next := make([]*booking, len(all)), batch{Events: make([]jsontext.Value, len(all))}
 	for i, w := range all {
-		events[i] = w.booking
-		next.Events = append(next.Events, jsontext.Value(w.text))
+		events[i], next.Events[i] = w.booking, w.text
 	}
 	by, err := b.claim(bounded, next)
 	if err != nil {
@@ -178,10 +109,7 @@ func (b *Book) claim(ctx context.Context, next batch) (mark, error) {
 			return mark{}, err
 		}
 		next.Number = max(b.number+1, b.Now().UnixMilli())
-		record, err := next.record()
-		if err != nil {
-			return mark{}, err
-		}
+		record := next.record()
 		stands, err := b.swap(ctx, b.held, record)
 		now, live := stands.Record()
 		switch {
@@ -244,10 +172,8 @@ func (b *Book) finish(ctx context.Context, slot int, h store.Handle) (number int
 // clear says that the slot's batch is booked. Where it fails, the batch is booked
 // again by whoever comes after, to no effect.
 func (b *Book) clear(ctx context.Context) {
-	record, err := batch{Number: b.number}.record()
-	if err == nil {
-		b.held, err = b.swap(ctx, b.held, record)
-	}
+	var err error
+	b.held, err = b.swap(ctx, b.held, batch{Number: b.number}.record())
 	b.owns = err == nil
 }
 
@@ -292,9 +218,7 @@ func (b *Book) tidy(ctx context.Context, slot int, h store.Handle) {
 		return
 	}
 	b.Log.InfoContext(ctx, "exchanges that were left unbooked are in the ledger", "count", len(left.Events))
-	if record, err := (batch{Number: left.Number}).record(); err == nil {
-		_, _ = b.Store.Swap(ctx, h, record) // whoever was faster has done the same
-	}
+	_, _ = b.Store.Swap(ctx, h, batch{Number: left.Number}.record()) // whoever was faster has done the same
 }
 
 // Recover books what processes that have ended have left. It is done beside

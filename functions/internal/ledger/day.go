@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +26,11 @@ const (
 func dateOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // millis is a time in keys, ordered as text.
-func millis(at int64) string { return fmt.Sprintf("%014d", max(at, 0)) }
+func millis(at int64) string {
+	const zeros = "00000000000000"
+	digits := strconv.FormatInt(max(at, 0), 10)
+	return zeros[min(len(digits), len(zeros)):] + digits
+}
 
 // dayKey addresses one day of one name. A partition holds all days of a
 // dimension, so that one query brings a stretch of days.
@@ -74,8 +77,17 @@ type share struct {
 	sums Sums
 }
 
+// joined adds a share to others, those of an hour as one.
+func joined(all []share, s share) []share {
+	if last := len(all) - 1; last >= 0 && all[last].hour == s.hour {
+		all[last].sums.Add(&s.sums)
+		return all
+	}
+	return append(all, s)
+}
+
 func (d *day) encode() []byte {
-	p := packer{version}
+	p := append(make(packer, 0, 256), version)
 	used := int64(0)
 	for i := range d.hours {
 		if d.hours[i] != (Sums{}) {

@@ -104,7 +104,7 @@ type Cost struct {
 // the millisecond, lists never null.
 func (e Event) bounded() Event {
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
-	for _, text := range []*string{
+	for _, text := range [...]*string{
 		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.AffinityKey, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
 		&e.Template, &e.RuleSource, &e.Deployment, &e.Connection, &e.Provider, &e.UpstreamModel, &e.ErrorCode, &e.Cache,
 	} {
@@ -167,9 +167,6 @@ func clean(text string, most int) string {
 	}
 	return text[:most]
 }
-
-// encode returns the event's JSON.
-func (e Event) encode() ([]byte, error) { return json.Marshal(e) }
 
 // decodeEvent reads what encode wrote.
 func decodeEvent(text []byte) (Event, error) {

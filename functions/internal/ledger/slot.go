@@ -19,9 +19,24 @@ func slotKey(slot int) store.Key {
 	return store.Key{Table: store.Ledger, Partition: "slot/" + strconv.Itoa(slot), Sort: "batch"}
 }
 
-func (b batch) record() (store.Record, error) {
-	value, err := json.Marshal(b)
-	return store.Record{Value: value}, err
+func (b batch) record() store.Record {
+	size := 64
+	for _, text := range b.Events {
+		size += len(text) + 1
+	}
+	value := strconv.AppendInt(append(make([]byte, 0, size), `{"number":`...), b.Number, 10)
+	for i, text := range b.Events {
+		if i == 0 {
+			value = append(value, `,"events":[`...)
+		} else {
+			value = append(value, ',')
+		}
+		value = append(value, text...)
+	}
+	if len(b.Events) > 0 {
+		value = append(value, ']')
+	}
+	return store.Record{Value: append(value, '}')}
 }
 
 // decodeBatch reads a slot's record; an absent one has never held a batch.
@@ -44,13 +59,10 @@ type booking struct {
 	sums  Sums
 }
 
-func newBooking(e Event) (*booking, error) {
-	e = e.bounded()
-	text, err := e.encode()
-	if err != nil {
-		return nil, err
-	}
-	return &booking{event: e, text: text, sums: Of(&e)}, nil
+func newBooking(e Event) *booking {
+	b := &booking{event: e.bounded()}
+	b.text, b.sums = b.event.encode(), Of(&b.event)
+	return b
 }
 
 // bookings are a batch's events again, as a slot holds them.
@@ -84,7 +96,7 @@ func eventSort(e *Event) string { return millis(e.Time.UnixMilli()) + "/" + e.ID
 // record is the event as it is kept, with the batch that counts it: there is
 // only one, in whatever batches it comes again.
 func (b *booking) record(by mark, retention keeping) store.Record {
-	p := packer{version}
+	p := append(make(packer, 0, len(b.text)+16), version)
 	p.number(int64(by.slot))
 	p.number(by.number)
 	return store.Record{

@@ -12,6 +12,9 @@ import (
 // stand in objects only, is its user's to see to. The zero Writer is empty.
 type Writer struct{ buf []byte }
 
+// Sized returns a Writer with room for so many bytes.
+func Sized(size int) *Writer { return &Writer{buf: make([]byte, 0, size)} }
+
 // Reset empties the Writer and keeps its buffer.
 func (w *Writer) Reset() *Writer {
 	w.buf = w.buf[:0]

@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/affinity/store"
+)
+
+// TestEncode holds what is written member by member against what the tags say.
+func TestEncode(t *testing.T) {
+	random, saved := rand.New(rand.NewPCG(1, 1)), -0.25
+	all := []Event{{}, {
+		ID: "ev_1", Time: time.Date(2026, 11, 30, 12, 0, 0, 123e6, time.UTC), SessionSignal: `a"b\c<é>`, AffinityKey: "k", RuleSource: "team", Stream: true,
+		Attempts: []Attempt{{Deployment: "a", Outcome: "success", Status: 200, Millis: 7, Usage: &Usage{Input: 1, Estimated: true}}, {}},
+		Usage:    &Usage{1, 2, 3, 4, 5, 6, false}, Cost: &Cost{1e-9, 2, 3.25, 0, 1e22}, Saved: &saved, Labels: []string{"x", "y"},
+		Cache: "hit", CacheSaved: &saved, Explanation: []byte(`{"candidates":[]}`),
+	}}
+	for n := range 50 {
+		all = append(all, sample(random, n, time.Unix(1e9, 0)))
+	}
+	for _, e := range all {
+		e = e.bounded()
+		want, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b any
+		if err := json.Unmarshal(want, &a); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(e.encode(), &b); err != nil {
+			t.Fatalf("%v: %s", err, e.encode())
+		}
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Error(diff)
+		}
+		if back, err := decodeEvent(e.encode()); err != nil || cmp.Diff(e, back) != "" {
+			t.Error(err, cmp.Diff(e, back))
+		}
+	}
+	for _, b := range []batch{{Number: 7}, {Number: 8, Events: []jsontext.Value{[]byte(`{"a":1}`)}}, {Number: 9, Events: []jsontext.Value{[]byte(`{}`), []byte(`{"b":[]}`)}}} {
+		want, err := json.Marshal(b)
+		if err != nil || string(want) != string(b.record().Value) {
+			t.Errorf("%s, want %s", b.record().Value, want)
+		}
+	}
+}
+
+// TestGather shows that a busy process books many events with each write, that
+// each waits for a moment only, and that a lone one waits for nothing.
+func TestGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const gather = 10 * time.Millisecond
+		c, random := newClock(), rand.New(rand.NewPCG(11, 12))
+		s := &watched{Store: store.NewMemory(store.MemoryConfig{Now: c.Now})}
+		b := New(Config{Store: s, Now: c.Now, Log: quiet(), AtOnce: 1, Gather: gather})
+		begun := time.Now()
+		if err := b.Append(t.Context(), sample(random, 0, c.Now())); err != nil || time.Since(begun) != 0 {
+			t.Errorf("a lone event took %v: %v", time.Since(begun), err)
+		}
+		alone := s.swaps.Load()
+		const many = 200
+		slowest := make(chan time.Duration, many)
+		for n := range many {
+			time.Sleep(100 * time.Microsecond) // 10,000 a second
+			go func() {
+				came := time.Now()
+				if err := b.Append(context.WithoutCancel(t.Context()), sample(random, 1+n, c.Now())); err != nil {
+					t.Error(err)
+				}
+				slowest <- time.Since(came)
+			}()
+			synctest.Wait()
+		}
+		for range many {
+			if took := <-slowest; took > 2*gather {
+				t.Errorf("an event waited for %v", took)
+			}
+		}
+		if writes := s.swaps.Load() - alone; writes > many*9/4 {
+			t.Errorf("%d writes for %d events, %d for one alone", writes, many, alone)
+		}
+		if got := everything(t, s.Store, c); len(got) != many+1 {
+			t.Errorf("%d events", len(got))
+		}
+	})
+}
+
+// TestLeft shows that a batch is booked when those who wait for it have gone.
+func TestLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, random := newClock(), rand.New(rand.NewPCG(13, 14))
+		hold := make(chan struct{})
+		s := &watched{Store: store.NewMemory(store.MemoryConfig{Now: c.Now}), fault: func(_ string, n int64) (bool, error) {
+			if n == 1 {
+				<-hold
+			}
+			return false, nil
+		}}
+		b := newBook(s, c)
+		go func() { _ = b.Append(context.WithoutCancel(t.Context()), sample(random, 0, c.Now())) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		for n := range 3 {
+			go func() {
+				if b.Append(ctx, sample(random, 1+n, c.Now())) == nil {
+					t.Error("booked before its time")
+				}
+			}()
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(hold)
+		synctest.Wait()
+		short, end := context.WithTimeout(t.Context(), time.Second) // too short to lead a batch in
+		defer end()
+		if err := b.Append(short, sample(random, 9, c.Now())); err != nil {
+			t.Error(err)
+		}
+		if got := everything(t, s.Store, c); len(got) != 5 {
+			t.Errorf("%d events", len(got))
+		}
+	})
+}
