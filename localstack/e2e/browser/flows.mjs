@@ -227,6 +227,8 @@ await report({
     await Promise.all([page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok()), row.getByRole('switch').uncheck()])
     await row.getByText('off').waitFor()
     await page.goto(base + '/console/playground')
+    await page.getByLabel('Message', { exact: true }).fill('Still there?')
+    await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('key_disabled').waitFor()
   },
 
