@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -75,12 +76,55 @@ func appendText(b []byte, text string) []byte {
 // be read is none to follow, but its record is still one to compare with: the
 // next claim or commit replaces it.
 func (s *State) decodePreference(value []byte) (t Target, chosen string, ok bool) {
+	if p, plain := plainPreference(value); plain {
+		return Target{Deployment: p.Deployment, Model: p.Model, Pool: p.Pool}, p.Switch, true
+	}
 	var p preference
 	if err := json.Unmarshal(value, &p); err != nil || p.Deployment == "" {
 		s.log.Warn("affinity: a preference record cannot be read")
 		return Target{}, "", false
 	}
 	return Target{Deployment: p.Deployment, Model: p.Model, Pool: p.Pool, Path: p.Path}, p.Switch, true
+}
+
+// plainPreference reads what encodePreference wrote where it holds texts without
+// escapes only, as nearly all do: every exchange that is a hit reads two.
+func plainPreference(value []byte) (p preference, plain bool) {
+	rest := string(value)
+	for opening := `{"`; ; opening = `,"` {
+		name, after, found := strings.Cut(strings.TrimPrefix(rest, opening), `":"`)
+		text, more, ends := strings.Cut(after, `"`)
+		if !strings.HasPrefix(rest, opening) || !found || !ends || !printable(text) {
+			return preference{}, false
+		}
+		switch name {
+		case "deployment":
+			p.Deployment = text
+		case "model":
+			p.Model = text
+		case "pool":
+			p.Pool = text
+		case "endpoint":
+			p.Endpoint = text
+		case "switch":
+			p.Switch = text
+		default:
+			return preference{}, false
+		}
+		if rest = more; rest == "}" {
+			return p, p.Deployment != ""
+		}
+	}
+}
+
+// printable reports whether text is visible ASCII that JSON does not escape.
+func printable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' || text[i] == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // encode returns the stored form of a record made of strings, numbers and

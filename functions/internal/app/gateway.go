@@ -122,6 +122,7 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 		After:         after.Go,
 		Ledger:        kept.book,
 		Watch:         kept.watch,
+		Trace:         kept.trace,
 		Now:           o.Now,
 		Log:           o.Log,
 	})

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"holdfast/affinity/store"
 )
@@ -20,9 +21,11 @@ type installationSecret []byte
 // The parts are length-prefixed, so that no two lists meet.
 func (s installationSecret) hash(parts ...string) string {
 	mac := hmac.New(sha256.New, s)
+	text := make([]byte, 0, 192)
 	for _, part := range parts {
-		fmt.Fprintf(mac, "%d:%s", len(part), part)
+		text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ':'), part...)
 	}
+	mac.Write(text)
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 

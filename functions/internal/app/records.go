@@ -13,7 +13,8 @@ import (
 type records struct {
 	book  *ledger.Book
 	meter *telemetry.Meter
-	watch func(context.Context, *telemetry.Exchange)
+	watch func(*telemetry.Exchange)
+	trace func(context.Context, *telemetry.Exchange) // nil: there is no collector
 }
 
 // records makes them. Nothing of OpenTelemetry is there unless a collector is.
@@ -28,16 +29,12 @@ func (o Options) records(guarded store.Store, configuration *Configuration) reco
 		c.AtOnce = 1
 	}
 	r := records{book: ledger.New(c), meter: telemetry.NewMeter(o.Now)}
-	var tracer *telemetry.Tracer
 	if o.Environment.Collector != "" {
-		tracer = telemetry.NewTracer(o.Environment.Collector, o.Environment.CollectorHeaders, o.Log)
+		r.trace = telemetry.NewTracer(o.Environment.Collector, o.Environment.CollectorHeaders, o.Log).Send
 	}
-	r.watch = func(ctx context.Context, e *telemetry.Exchange) {
+	r.watch = func(e *telemetry.Exchange) {
 		r.meter.Observe(e)
 		e.Embed = o.OnLambda
-		if tracer != nil {
-			tracer.Send(ctx, e)
-		}
 	}
 	return r
 }

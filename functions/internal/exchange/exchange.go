@@ -55,7 +55,8 @@ type Config struct {
 	Hash          func(parts ...string) string        // 32 hex digits, keyed: sessions in logs and hints
 	After         func(context.Context, func(context.Context))
 	Ledger        Ledger
-	Watch         func(context.Context, *telemetry.Exchange) // told of every exchange that has ended
+	Watch         func(*telemetry.Exchange)                  // told of every exchange that has ended
+	Trace         func(context.Context, *telemetry.Exchange) // sends it to others; nil: there are none
 	Now           func() time.Time
 	Log           *slog.Logger
 }
@@ -170,7 +171,7 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 }
 
 // attached returns a context that ends when the client leaves or the exchange's
-// time is up. Calling leave detaches it from the client and ends it. One that
+// time is up, with what ended it as its cause. Calling leave ends it. One that
 // stays does not end with the client: what it begins elsewhere is to be known
 // here.
 func attached(request context.Context, stays bool) (ctx context.Context, leave func()) {
@@ -178,11 +179,8 @@ func attached(request context.Context, stays bool) (ctx context.Context, leave f
 	if !set {
 		deadline = time.Now().Add(maxExchange)
 	}
-	ctx, end := context.WithDeadline(context.WithoutCancel(request), deadline)
-	ctx, cancel := context.WithCancelCause(ctx)
 	if stays {
-		return ctx, func() { cancel(nil); end() }
+		request = context.WithoutCancel(request)
 	}
-	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
-	return ctx, func() { stop(); cancel(nil); end() }
+	return context.WithDeadline(request, deadline)
 }

@@ -10,19 +10,24 @@ import (
 func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, work) }
 
 // settleLater does, after the last byte has gone, what no client waits for: all
-// of it side by side, then the ledger's event and the exchange's one line, when
+// of it side by side, then the exchange's one line and the ledger's event, when
 // everything is known.
 func (e *exchange) settleLater(ctx context.Context) {
 	e.line.End = e.Now()
 	e.After(ctx, func(ctx context.Context) {
 		sideBySide(ctx, e.rest)
 		event := e.explained()
-		sideBySide(ctx, []func(context.Context){
-			func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }, // it says itself what it could not book
-			func(ctx context.Context) { e.Watch(ctx, &e.line) },
-			e.bookTask,
-		})
+		e.Watch(&e.line)
 		e.line.Log(ctx, e.Log)
+		last := make([]func(context.Context), 0, 3)
+		last = append(last, func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }) // it says itself what it could not book
+		if e.line.Task != nil {
+			last = append(last, e.bookTask)
+		}
+		if e.Trace != nil {
+			last = append(last, func(ctx context.Context) { e.Trace(ctx, &e.line) })
+		}
+		sideBySide(ctx, last)
 	})
 }
 

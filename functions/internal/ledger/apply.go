@@ -38,9 +38,16 @@ type work struct {
 	retention keeping
 	sessions  map[string][]*booking // by scoped id
 	days      map[store.Key][]share // of keys, models, deployments
+	names     map[named]store.Key
 
 	mu     sync.Mutex
 	totals map[store.Key][]share // filled as sessions say when they were last active
+}
+
+// named is a day of one name.
+type named struct {
+	at              int64 // days since 1970
+	dimension, name string
 }
 
 // apply books a batch's events, as far as they are not booked yet. It may be
@@ -49,7 +56,7 @@ type work struct {
 func (b *Book) apply(ctx context.Context, by mark, events []*booking) error {
 	w := &work{
 		Book: b, by: by, retention: keeping(b.Retention()),
-		sessions: map[string][]*booking{}, days: map[store.Key][]share{}, totals: map[store.Key][]share{},
+		sessions: map[string][]*booking{}, days: map[store.Key][]share{}, totals: map[store.Key][]share{}, names: map[named]store.Key{},
 	}
 	if err := w.keep(ctx, events); err != nil {
 		return err
@@ -99,7 +106,7 @@ func (w *work) keep(ctx context.Context, events []*booking) error {
 	seen, mine := make(map[store.Key]bool, len(events)), make([]bool, len(events))
 	tasks := make([]task, 0, len(events))
 	for i, one := range events {
-		key := eventKey(&one.event)
+		key := one.key()
 		if seen[key] {
 			continue
 		}
@@ -141,10 +148,14 @@ func (w *work) sort(one *booking) {
 	if digits, scoped := hexOf(e.SessionID); scoped {
 		w.sessions[digits] = append(w.sessions[digits], one)
 	}
-	date := dateOf(e.Time)
 	s := share{hour: e.Time.Hour(), sums: one.sums}
 	into := func(all map[store.Key][]share, dimension, name string) {
-		key := dayKey(w.by.slot%shards, dimension, date, name)
+		this := named{e.Time.Unix() / (24 * 60 * 60), dimension, name}
+		key, known := w.names[this]
+		if !known {
+			key = dayKey(w.by.slot%shards, dimension, dateOf(e.Time), name)
+			w.names[this] = key
+		}
 		all[key] = joined(all[key], s)
 	}
 	into(w.totals, byTotal, "")

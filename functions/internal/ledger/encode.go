@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"holdfast/functions/internal/wire/jsonedit"
@@ -46,6 +48,10 @@ func (e *Event) encode() []byte {
 	if e.CacheSaved != nil {
 		w.Name("cache_saved_cost").Float(*e.CacheSaved)
 	}
+	if e.Task != nil {
+		w.Name("task")
+		e.Task.encode(w)
+	}
 	if len(e.Explanation) > 0 {
 		w.Name("explanation").Raw(e.Explanation)
 	}
@@ -81,6 +87,18 @@ func (a *Attempt) encode(w *jsonedit.Writer) {
 	if a.Usage != nil {
 		w.Name("usage")
 		a.Usage.encode(w)
+	}
+	w.End()
+}
+
+func (t *Task) encode(w *jsonedit.Writer) {
+	w.Object().Name("kind").Text(t.Kind).Name("id").Text(t.ID).Name("succeeded").Bool(t.Succeeded)
+	if len(t.Parameters) > 0 {
+		w.Name("parameters").Object()
+		for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+			w.Member(name).Text(t.Parameters[name])
+		}
+		w.End()
 	}
 	w.End()
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,10 +15,50 @@ import (
 	"holdfast/affinity/store"
 )
 
+// full is an event of which no member, at any depth, has its zero value.
+func full() (e Event) {
+	fill(reflect.ValueOf(&e).Elem())
+	e.Time, e.Explanation = time.UnixMilli(1e12).UTC(), []byte(`{"a":[1]}`)
+	return e
+}
+
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("a\"b")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(0.125)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		fill(v.Index(0))
+		fill(v.Index(1))
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"a\"b": "c", "d": "e"}))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(v.Field(i))
+			}
+		}
+	default:
+		panic(v.Kind())
+	}
+}
+
 // TestEncode holds what is written member by member against what the tags say.
 func TestEncode(t *testing.T) {
 	random, saved := rand.New(rand.NewPCG(1, 1)), -0.25
-	all := []Event{{}, {
+	all := []Event{{}, full(), {
 		ID: "ev_1", Time: time.Date(2026, 11, 30, 12, 0, 0, 123e6, time.UTC), SessionSignal: `a"b\c<é>`, AffinityKey: "k", RuleSource: "team", Stream: true,
 		Attempts: []Attempt{{Deployment: "a", Outcome: "success", Status: 200, Millis: 7, Usage: &Usage{Input: 1, Estimated: true}}, {}},
 		Usage:    &Usage{1, 2, 3, 4, 5, 6, false}, Cost: &Cost{1e-9, 2, 3.25, 0, 1e22}, Saved: &saved, Labels: []string{"x", "y"},

@@ -12,9 +12,14 @@ import (
 // lead one.
 type waiting struct {
 	*booking
-	lead chan struct{} // one turn
-	done chan error    // one answer
-	left bool          // nobody waits for either; guarded by the Book's mu
+	told chan signal // of both
+	left bool        // nobody waits for either; guarded by the Book's mu
+}
+
+// signal is what one that waits is told: that it leads, or what came of it.
+type signal struct {
+	leads bool
+	err   error
 }
 
 // Append books an event and returns when it and its sums are durable. An event
@@ -28,7 +33,7 @@ type waiting struct {
 // An error before the batch has its slot means that the event is lost; after it,
 // the event is booked later by whoever finds the batch.
 func (b *Book) Append(ctx context.Context, e Event) error {
-	w := &waiting{booking: newBooking(e), lead: make(chan struct{}, 1), done: make(chan error, 1)}
+	w := &waiting{booking: newBooking(e), told: make(chan signal, 2)}
 	b.mu.Lock()
 	if len(b.waiting) >= maxWaiting {
 		b.mu.Unlock()
@@ -38,14 +43,15 @@ func (b *Book) Append(ctx context.Context, e Event) error {
 	b.waiting = append(b.waiting, w)
 	if !b.running {
 		b.running = true
-		w.lead <- struct{}{}
+		w.told <- signal{leads: true}
 	}
 	b.mu.Unlock()
 	for {
 		select {
-		case err := <-w.done:
-			return err
-		case <-w.lead:
+		case s := <-w.told:
+			if !s.leads {
+				return s.err
+			}
 			b.start(ctx)
 		case <-ctx.Done():
 			b.leave(ctx, w)
@@ -71,8 +77,10 @@ func (b *Book) leave(ctx context.Context, w *waiting) {
 	defer b.mu.Unlock()
 	w.left = true
 	select {
-	case <-w.lead:
-		go b.lead(context.WithoutCancel(ctx))
+	case s := <-w.told:
+		if s.leads {
+			go b.lead(context.WithoutCancel(ctx))
+		}
 	default:
 	}
 }
@@ -84,7 +92,7 @@ func (b *Book) lead(ctx context.Context) {
 	err := store.ErrUnknown // for the others, should the store panic
 	defer func() {
 		for _, w := range all {
-			w.done <- err
+			w.told <- signal{err: err}
 		}
 		b.pass(ctx)
 	}()
@@ -130,7 +138,7 @@ func (b *Book) pass(ctx context.Context) {
 	case b.waiting[0].left:
 		go b.lead(ctx)
 	default:
-		b.waiting[0].lead <- struct{}{}
+		b.waiting[0].told <- signal{leads: true}
 	}
 }
 

@@ -57,11 +57,12 @@ type booking struct {
 	event Event
 	text  []byte // its JSON
 	sums  Sums
+	sort  string // of the event's key
 }
 
 func newBooking(e Event) *booking {
 	b := &booking{event: e.bounded()}
-	b.text, b.sums = b.event.encode(), Of(&b.event)
+	b.text, b.sums, b.sort = b.event.encode(), Of(&b.event), eventSort(&b.event)
 	return b
 }
 
@@ -73,19 +74,20 @@ func (b batch) bookings() ([]*booking, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[i] = &booking{event: e, text: text, sums: Of(&e)}
+		all[i] = &booking{event: e, text: text, sums: Of(&e), sort: eventSort(&e)}
 	}
 	return all, nil
 }
 
-// eventKey addresses an event: beside its session's others, in the order of
+// key addresses an event: beside its session's others, in the order of
 // time. Those without a session lie together by day.
-func eventKey(e *Event) store.Key {
+func (b *booking) key() store.Key {
+	e := &b.event
 	partition := "apart/" + dateOf(e.Time) + "/" + strconv.Itoa(shardOf(e.ID))
 	if digits, scoped := hexOf(e.SessionID); scoped {
 		partition = "session/" + digits
 	}
-	return store.Key{Table: store.Ledger, Partition: partition, Sort: eventPrefix + eventSort(e)}
+	return store.Key{Table: store.Ledger, Partition: partition, Sort: eventPrefix + b.sort}
 }
 
 // eventPrefix stands before events in a session's partition.
@@ -101,7 +103,7 @@ func (b *booking) record(by mark, retention keeping) store.Record {
 	p.number(by.number)
 	return store.Record{
 		Value: append(p, b.text...), Expires: retention.until(b.event.Time),
-		Index: store.Index{Partition: eventList(shardOf(b.event.ID)), Sort: eventSort(&b.event)},
+		Index: store.Index{Partition: eventList(shardOf(b.event.ID)), Sort: b.sort},
 	}
 }
 

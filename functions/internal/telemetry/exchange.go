@@ -163,7 +163,7 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 		attrs = append(attrs, slog.Any("attempts", e.Attempts))
 	}
 	if u := e.Usage; u != nil {
-		attrs = append(attrs, slog.Group("usage",
+		attrs = append(attrs, slog.GroupAttrs("usage",
 			slog.Int64("input", u.Input), slog.Int64("cache_read", u.CacheRead),
 			slog.Int64("cache_write_5m", u.CacheWrite5m), slog.Int64("cache_write_1h", u.CacheWrite1h),
 			slog.Int64("output", u.Output), slog.Int64("reasoning", u.Reasoning), slog.Bool("estimated", u.Estimated)))

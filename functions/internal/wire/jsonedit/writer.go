@@ -49,6 +49,13 @@ func (w *Writer) Name(name string) *Writer {
 	return w
 }
 
+// Member begins a member of any name, whose value comes next.
+func (w *Writer) Member(name string) *Writer {
+	w.Text(name)
+	w.buf = append(w.buf, ':')
+	return w
+}
+
 // Text is a string; what is not UTF-8 becomes U+FFFD.
 func (w *Writer) Text(text string) *Writer {
 	w.comma()
