@@ -48,25 +48,58 @@ func (d *Deltas) Event(_, data []byte, out []wire.Delta) []wire.Delta {
 	if string(data) == "[DONE]" {
 		return d.End(out)
 	}
-	v := jsonedit.Read(data)
-	choices := v.Get("choices")
-	if v.Kind() != '{' || choices.Kind() != '[' && !v.Get("usage").Given() {
+	return d.chunk(readChunk(jsonedit.Read(data)), out)
+}
+
+// chunk is what of an event means something, read in one pass.
+type chunk struct {
+	id, model, choices, usage    jsonedit.Value
+	delta, reason, others, inner jsonedit.Value // of the first choice; of x_groq
+}
+
+func readChunk(v jsonedit.Value) (c chunk) {
+	for each := v.Each(); each.Next(); {
+		switch {
+		case each.Is("choices"):
+			c.choices = each.Value()
+		case each.Is("usage"):
+			c.usage = each.Value()
+		case each.Is("id"):
+			c.id = each.Value()
+		case each.Is("model"):
+			c.model = each.Value()
+		case each.Is("x_groq"):
+			c.inner = each.Value().Get("usage")
+		}
+	}
+	for each := firstChoice(c.choices).Each(); each.Next(); {
+		switch {
+		case each.Is("delta"):
+			c.delta = each.Value()
+		case each.Is("finish_reason"):
+			c.reason = each.Value()
+		case each.Is("usage"): // Moonshot
+			c.others = each.Value()
+		}
+	}
+	return c
+}
+
+func (d *Deltas) chunk(c chunk, out []wire.Delta) []wire.Delta {
+	if c.choices.Kind() != '[' && !c.usage.Given() {
 		return out
 	}
 	if !d.begun {
 		d.begun = true
-		out = append(out, wire.Delta{
-			Kind: wire.ReplyBegin, ID: v.Get("id").Head(wire.MaxName), Model: v.Get("model").Head(wire.MaxName),
-		})
+		out = append(out, wire.Delta{Kind: wire.ReplyBegin, ID: c.id.Head(wire.MaxName), Model: c.model.Head(wire.MaxName)})
 	}
-	choice := firstChoice(choices)
 	if !d.stopped {
-		out = d.delta(choice.Get("delta"), out)
-		if reason := choice.Get("finish_reason"); reason.Len() > 0 {
-			out = d.stop(d.stopOf(reason), out)
+		out = d.delta(c.delta, out)
+		if c.reason.Len() > 0 {
+			out = d.stop(d.stopOf(c.reason), out)
 		}
 	}
-	return d.usage(either(either(v.Get("usage"), choice.Get("usage")), v.Get("x_groq", "usage")), out)
+	return d.usage(either(either(c.usage, c.others), c.inner), out)
 }
 
 func (d *Deltas) usage(v jsonedit.Value, out []wire.Delta) []wire.Delta {
