@@ -46,7 +46,7 @@ func (e *exchange) translate(t *catalog.Target) (wire.Rewritten, error) {
 	if p != nil {
 		return wire.Rewritten{}, p
 	}
-	e.bridge, e.answerID = translation, options.Stamp.ID
+	e.reply.still(func() { e.bridge, e.answerID = translation, options.Stamp.ID })
 	return wire.Rewritten{Body: translation.Body}, nil
 }
 

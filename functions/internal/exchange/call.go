@@ -50,7 +50,7 @@ func (e *exchange) call(t *catalog.Target) (upstream.Request, wire.Rewritten, er
 // say returns the client's request as a target is to read it: its own bytes with
 // edits, or a translation.
 func (e *exchange) say(t *catalog.Target) (wire.Rewritten, error) {
-	e.bridge = nil
+	e.reply.still(func() { e.bridge = nil })
 	if !e.native(t) {
 		return e.translate(t)
 	}

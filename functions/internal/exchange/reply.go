@@ -53,6 +53,13 @@ func (r *reply) pulse() {
 	r.timer.Reset(heartbeat)
 }
 
+// still changes what headers are made of while none can leave.
+func (r *reply) still(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+}
+
 // started reports whether headers have left: the target is final then.
 func (r *reply) started() bool {
 	r.mu.Lock()

@@ -63,3 +63,28 @@ func TestHeadersLeaveOnce(t *testing.T) {
 		t.Errorf("%d %q", w.Code, w.Body)
 	}
 }
+
+// TestHeadersAreOfOneAttempt shows that no heartbeat sends headers while what they
+// are made of changes, and that none comes behind the end.
+func TestHeadersAreOfOneAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, serving := httptest.NewRecorder(), "one"
+		r := newReply(w, []byte(": keep-alive\n\n"), func(h http.Header) { h.Set("X-Holdfast-Deployment", serving) })
+		r.watch()
+		r.still(func() {
+			if serving = "two"; r.mu.TryLock() {
+				t.Error("a heartbeat could write meanwhile")
+			}
+		})
+		time.Sleep(heartbeat + time.Second)
+		if synctest.Wait(); w.Header().Get("X-Holdfast-Deployment") != "two" {
+			t.Errorf("headers %v", w.Header())
+		}
+		r.end()
+		sent := w.Body.Len()
+		time.Sleep(2 * heartbeat)
+		if synctest.Wait(); w.Body.Len() != sent {
+			t.Error("a heartbeat behind the end")
+		}
+	})
+}

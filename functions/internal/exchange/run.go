@@ -38,16 +38,22 @@ func (e *exchange) run(ctx context.Context) {
 	e.attempts, e.step = e.decision.Start(e.Now())
 	e.planned = e.step.Candidate
 	for e.step.Action == routing.Try && !e.fixed() {
-		e.enter(e.step)
+		e.reply.still(func() { e.enter(e.step) })
 		t := e.attempt(ctx)
 		made = append(made, t)
-		e.step = e.attempts.Next(e.Now(), t.outcome)
-		if t.outcome.Class == routing.Incapable && e.step.Action == routing.Try && e.planned.Target == e.serving.Target {
-			e.planned = e.step.Candidate // the other one was never asked: it does not stand for a failure
-		}
+		e.reply.still(func() { e.next(t.outcome) })
 	}
 	e.learn(ctx)
+	e.reply.end() // no heartbeat between looking at what has left and writing the rest
 	e.conclude(made)
+}
+
+// next asks routing what follows an attempt.
+func (e *exchange) next(outcome routing.Outcome) {
+	e.step = e.attempts.Next(e.Now(), outcome)
+	if outcome.Class == routing.Incapable && e.step.Action == routing.Try && e.planned.Target == e.serving.Target {
+		e.planned = e.step.Candidate // the other one was never asked: it does not stand for a failure
+	}
 }
 
 // learn shares what failed attempts have taught, before the client sees the end

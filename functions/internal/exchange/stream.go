@@ -170,9 +170,11 @@ func (r *relay) ahead() bool {
 }
 
 // fail ends an answer that the upstream says has failed. After output its own
-// error event is what the client gets.
+// error event is what the client gets. Before it nothing of this answer has been
+// seen, though heartbeats may have: another attempt can still give one.
 func (r *relay) fail(event sse.Event, fault *wire.UpstreamError) tried {
-	if !r.output && !r.reply.started() {
+	if !r.output {
+		r.exchange.following = nil
 		return r.inside(r.answer.Header, fault)
 	}
 	if r.bridge != nil {
@@ -194,7 +196,10 @@ func (r *relay) stopped(err error) (bool, tried) {
 			return r.finish(sse.Event{})
 		}
 	}
-	if r.output && len(r.held) > 0 {
+	switch {
+	case !r.output:
+		r.exchange.following = nil
+	case len(r.held) > 0:
 		_ = r.flush()
 	}
 	t := failed(err)
