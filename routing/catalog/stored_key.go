@@ -26,6 +26,9 @@ func (c *Catalog) CheckKey(key Key) []Problem {
 	}
 	v.budget("budget", key.Budget)
 	v.limits("limits", key.Limits)
+	if key.Limits.Concurrency > 0 {
+		v.errorf("limits.concurrency", "only deployments bound how much runs at once; leave this out")
+	}
 	_, found := c.CallerFor(key)
 	return append(v.list, found...)
 }

@@ -187,6 +187,8 @@ func (v *validator) id(path, id, forbidden string, seen map[string]string) {
 		v.errorf(path, "may hold visible ASCII characters only, and no spaces")
 	case strings.ContainsAny(id, forbidden):
 		v.errorf(path, "must not contain any of %s", forbidden)
+	case forbidden != anyCharacter && (id == "." || id == ".."):
+		v.errorf(path, "must not be dots alone, which no path can name")
 	case seen[id] != "":
 		v.errorf(path, "%s is taken by %s; ids are unique", quoted(id), seen[id])
 	default:

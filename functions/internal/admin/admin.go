@@ -17,8 +17,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/functions/internal/admin/trail"
 	"holdfast/functions/internal/auth/keys"
@@ -96,7 +98,26 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, wire.Refuse(wire.InvalidAPIKey).Saying("The admin key is missing or wrong. Send it as Authorization: Bearer."))
 		return
 	}
+	if p := sound(r); p != nil {
+		refuse(w, p)
+		return
+	}
 	a.mux.ServeHTTP(w, r)
+}
+
+// sound refuses what no route could mean: a path that is not the one it seems to
+// be (the mux would answer with a redirect, which is no answer of this API), and
+// a query that is no text.
+func sound(r *http.Request) *wire.Problem {
+	if r.URL.Path != path.Clean(r.URL.Path) {
+		return wire.Refuse(wire.RouteNotFound)
+	}
+	for name, values := range r.URL.Query() {
+		if !utf8.ValidString(name + strings.Join(values, "")) {
+			return wire.Refuse(wire.InvalidRequest).Saying("The query must be UTF-8 text. Mend its parameters and ask again.")
+		}
+	}
+	return nil
 }
 
 // methods serves each method by its own function, and says which there are.

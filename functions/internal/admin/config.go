@@ -107,5 +107,5 @@ func (a *api) getRevisions(w http.ResponseWriter, r *http.Request) {
 	for i, name := range names {
 		entries[i] = map[string]string{"revision": name}
 	}
-	answer(w, map[string]any{"entries": entries, "next_cursor": next})
+	answerList(w, r, []string{"revision"}, entries, next)
 }

@@ -48,7 +48,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 	}
 	header := http.Header{}
 	for name, value := range q.Headers {
-		header.Set(name, value)
+		header.Add(name, value) // names that differ in case only are one header, given twice
 	}
 	found, p := a.Planner.Explain(r.Context(), exchange.Question{
 		Endpoint: q.Endpoint, Principal: auth.Principal{Caller: caller, Scope: identity.KeyScope(caller.ID)},

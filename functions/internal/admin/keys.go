@@ -211,13 +211,14 @@ func (a *api) removeKey(w http.ResponseWriter, r *http.Request) {
 // retry does something to a key as it stands now, again where it has changed
 // meanwhile, unless the request names the revision that it means.
 func (a *api) retry(r *http.Request, action string, do func(keys.Entry, *trail.Change) error) error {
-	match := strings.Trim(strings.TrimPrefix(r.Header.Get("If-Match"), "W/"), `"`)
+	condition := r.Header.Get("If-Match")
+	match := strings.Trim(strings.TrimPrefix(condition, "W/"), `"`)
 	for range tries {
 		e, err := a.Keys.Find(r.Context(), r.PathValue("id"))
 		if err != nil {
 			return err
 		}
-		if match != "" && match != "*" && match != e.Revision() {
+		if condition != "" && match != "*" && match != e.Revision() {
 			return store.ErrConflict
 		}
 		err = do(e, &trail.Change{Who: who(r), Action: action, Target: e.ID, Before: a.state(e)})
@@ -237,6 +238,9 @@ func (a *api) patched(e keys.Entry, patch []byte) (catalog.Key, []catalog.Proble
 	_ = json.Unmarshal(text, &fields)
 	if json.Unmarshal(patch, &changes) != nil || changes == nil {
 		return was, []catalog.Problem{{Message: "must be a JSON object of the fields to change"}}
+	}
+	if _, found := catalog.ParseKey(patch); catalog.HasErrors(found) { // as strict as a whole key: no field twice, none unknown
+		return was, found
 	}
 	for name, value := range changes {
 		fields[name] = value

@@ -105,7 +105,11 @@ func (e *exchange) classOf(fault *wire.UpstreamError) routing.Class {
 	case wire.ClassCredential:
 		return routing.CredentialRefused
 	case wire.ClassModelUnknown:
-		return routing.UnknownModel
+		// On the bypass the path and the query are the client's: what is not found
+		// there is no fault of a deployment that others use.
+		if e.in.Bypass == nil || fault.NamesModel() {
+			return routing.UnknownModel
+		}
 	case wire.ClassSignature:
 		if e.codec.repair != nil {
 			return routing.Repairable

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Filter chooses exchanges. Fields that are zero choose all.
@@ -84,7 +85,7 @@ func (f *Filter) fingerprint(list string) string {
 	text, err := json.Marshal(struct {
 		List   string
 		Filter Filter
-	}{list, *f}, json.Deterministic(true))
+	}{list, *f}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic(err) // texts and times of a filter always encode
 	}

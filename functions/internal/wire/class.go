@@ -42,6 +42,14 @@ func (e *UpstreamError) Class() Class {
 	return e.numbered()
 }
 
+// NamesModel reports whether the error itself says that a model is not there. A
+// bare 404 may as well be about the path that was asked for.
+func (e *UpstreamError) NamesModel() bool {
+	said := *e
+	said.Status = 400
+	return said.Class() == ClassModelUnknown
+}
+
 // plausible reports whether a status lets a name mean what it says. A 4xx is no
 // failure of the server, whatever it is called, and a refused credential is no
 // rate limit; throttling comes as a 400 from some.

@@ -24,3 +24,22 @@ func TestStatusOutranksNames(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesModel: only an error that says so is about a model.
+func TestNamesModel(t *testing.T) {
+	for _, row := range []struct {
+		e    UpstreamError
+		want bool
+	}{
+		{UpstreamError{Status: 404, Type: "invalid_request_error", Code: "unknown_url", Message: "Invalid URL (POST /v1/x)"}, false},
+		{UpstreamError{Status: 404}, false},
+		{UpstreamError{Status: 404, Code: "model_not_found"}, true},
+		{UpstreamError{Status: 404, Code: "DeploymentNotFound"}, true},
+		{UpstreamError{Status: 404, Message: "The model `m` does not exist"}, true},
+		{UpstreamError{Status: 429}, false},
+	} {
+		if got := row.e.NamesModel(); got != row.want {
+			t.Errorf("%+v: %v", row.e, got)
+		}
+	}
+}
