@@ -41,7 +41,7 @@ func (o Options) records(guarded store.Store, configuration *Configuration) reco
 
 // gatherEvents is how long events of a busy process wait for others: a crash
 // loses those of so much time.
-const gatherEvents = 10 * time.Millisecond
+const gatherEvents = 25 * time.Millisecond
 
 // numbers are what the metrics page shows beside exchanges.
 func (r records) numbers(guarded *store.Guard) []telemetry.Number {

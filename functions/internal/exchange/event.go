@@ -12,9 +12,9 @@ import (
 
 // Ledger books exchanges.
 type Ledger interface {
-	// Append books an event once, however often it comes. An error is about the
-	// store and was logged.
-	Append(context.Context, ledger.Event) error
+	// Hand books an event once, however often it comes, or leaves it to another
+	// Hand that has not returned. An error is about the store and was logged.
+	Hand(context.Context, ledger.Event) error
 }
 
 // labelHeader carries a client's own words for what a request belongs to.

@@ -20,7 +20,7 @@ func (e *exchange) settleLater(ctx context.Context) {
 		e.Watch(&e.line)
 		e.line.Log(ctx, e.Log)
 		last := make([]func(context.Context), 0, 3)
-		last = append(last, func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }) // it says itself what it could not book
+		last = append(last, func(ctx context.Context) { _ = e.Ledger.Hand(ctx, event) }) // it says itself what it could not book
 		if e.line.Task != nil {
 			last = append(last, e.bookTask)
 		}

@@ -45,7 +45,7 @@ type Book struct {
 	mu      sync.Mutex
 	waiting []*waiting
 	running bool
-	ended   time.Time // of the last batch
+	crowded time.Time // until then, what comes waits for more to come
 
 	// Of the goroutine that leads.
 	slot   int

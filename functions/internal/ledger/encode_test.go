@@ -96,16 +96,21 @@ func TestEncode(t *testing.T) {
 }
 
 // TestGather shows that a busy process books many events with each write, that
-// each waits for a moment only, and that a lone one waits for nothing.
+// each waits for a moment only, and that lone ones wait for nothing.
 func TestGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const gather = 10 * time.Millisecond
+		const gather, write = 25 * time.Millisecond, 50 * time.Microsecond
 		c, random := newClock(), rand.New(rand.NewPCG(11, 12))
-		s := &watched{Store: store.NewMemory(store.MemoryConfig{Now: c.Now})}
+		s := &watched{Store: store.NewMemory(store.MemoryConfig{Now: c.Now}), fault: func(string, int64) (bool, error) {
+			time.Sleep(write)
+			return false, nil
+		}}
 		b := New(Config{Store: s, Now: c.Now, Log: quiet(), AtOnce: 1, Gather: gather})
-		begun := time.Now()
-		if err := b.Append(t.Context(), sample(random, 0, c.Now())); err != nil || time.Since(begun) != 0 {
-			t.Errorf("a lone event took %v: %v", time.Since(begun), err)
+		for n := range 3 {
+			before, begun := s.swaps.Load(), time.Now()
+			if err := b.Append(t.Context(), sample(random, n, c.Now())); err != nil || time.Since(begun) != time.Duration(s.swaps.Load()-before)*write {
+				t.Errorf("one after the other: an event took %v: %v", time.Since(begun), err)
+			}
 		}
 		alone := s.swaps.Load()
 		const many = 200
@@ -114,7 +119,7 @@ func TestGather(t *testing.T) {
 			time.Sleep(100 * time.Microsecond) // 10,000 a second
 			go func() {
 				came := time.Now()
-				if err := b.Append(context.WithoutCancel(t.Context()), sample(random, 1+n, c.Now())); err != nil {
+				if err := b.Append(context.WithoutCancel(t.Context()), sample(random, 3+n, c.Now())); err != nil {
 					t.Error(err)
 				}
 				slowest <- time.Since(came)
@@ -127,10 +132,45 @@ func TestGather(t *testing.T) {
 			}
 		}
 		if writes := s.swaps.Load() - alone; writes > many*9/4 {
-			t.Errorf("%d writes for %d events, %d for one alone", writes, many, alone)
+			t.Errorf("%d writes for %d events, %d for three alone", writes, many, alone)
 		}
-		if got := everything(t, s.Store, c); len(got) != many+1 {
+		if got := everything(t, s.Store, c); len(got) != many+3 {
 			t.Errorf("%d events", len(got))
+		}
+	})
+}
+
+// TestHand shows that whoever leads books what others have handed over, and that
+// those do not wait for it.
+func TestHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, random := newClock(), rand.New(rand.NewPCG(15, 16))
+		hold := make(chan struct{})
+		s := &watched{Store: store.NewMemory(store.MemoryConfig{Now: c.Now}), fault: func(_ string, n int64) (bool, error) {
+			if n == 1 {
+				<-hold
+			}
+			return false, nil
+		}}
+		b := New(Config{Store: s, Now: c.Now, Log: quiet(), Gather: time.Millisecond})
+		led := make(chan error, 1)
+		go func() { led <- b.Hand(context.WithoutCancel(t.Context()), sample(random, 0, c.Now())) }()
+		synctest.Wait()
+		const many = 2*maxBatch + 5
+		for n := range many {
+			if err := b.Hand(t.Context(), sample(random, 1+n, c.Now())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(hold)
+		if err := <-led; err != nil {
+			t.Fatal(err)
+		}
+		if got := everything(t, s.Store, c); len(got) != many+1 || b.running {
+			t.Errorf("%d events when the leader returned, somebody leads: %v", len(got), b.running)
+		}
+		if err := b.Append(t.Context(), sample(random, 500, c.Now())); err != nil {
+			t.Error(err)
 		}
 	})
 }

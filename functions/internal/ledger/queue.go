@@ -12,8 +12,8 @@ import (
 // lead one.
 type waiting struct {
 	*booking
-	told chan signal // of both
-	left bool        // nobody waits for either; guarded by the Book's mu
+	told chan signal // of both; nil: nobody waits
+	left bool        // nobody waits any more; guarded by the Book's mu
 }
 
 // signal is what one that waits is told: that it leads, or what came of it.
@@ -26,26 +26,56 @@ type signal struct {
 // that is appended again, with its id and its time, changes nothing.
 //
 // What comes while a batch is written makes the next one. The first of a batch
-// writes it for all, in its caller's own goroutine; where ctx leaves less time
-// than that may take, in another. So there is no goroutine of the Book's own, and
-// a busy process writes each sum once for many events.
+// that somebody waits for writes it for all, in its caller's own goroutine; where
+// ctx leaves less time than that may take, in another. So there is no goroutine of
+// the Book's own, and a busy process writes each sum once for many events.
 //
 // An error before the batch has its slot means that the event is lost; after it,
 // the event is booked later by whoever finds the batch.
 func (b *Book) Append(ctx context.Context, e Event) error {
 	w := &waiting{booking: newBooking(e), told: make(chan signal, 2)}
-	b.mu.Lock()
-	if len(b.waiting) >= maxWaiting {
-		b.mu.Unlock()
-		b.lost.Add(1)
-		return ErrBusy
+	leads, err := b.queue(w)
+	if err != nil {
+		return err
 	}
-	b.waiting = append(b.waiting, w)
-	if !b.running {
-		b.running = true
+	if leads {
 		w.told <- signal{leads: true}
 	}
-	b.mu.Unlock()
+	return b.wait(ctx, w)
+}
+
+// Hand is Append for those who are waited for together: while another Append or
+// Hand of this Book is writing, it leaves the event to that one and returns at
+// once. Where ctx is nearly over, it waits all the same.
+func (b *Book) Hand(ctx context.Context, e Event) error {
+	if b.short(ctx) {
+		return b.Append(ctx, e)
+	}
+	w := &waiting{booking: newBooking(e)}
+	leads, err := b.queue(w)
+	if err != nil || !leads {
+		return err
+	}
+	w.told = make(chan signal, 2)
+	w.told <- signal{leads: true}
+	return b.wait(ctx, w)
+}
+
+// queue adds an event, and reports whether it is the first and nobody leads.
+func (b *Book) queue(w *waiting) (leads bool, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiting) >= maxWaiting {
+		b.lost.Add(1)
+		return false, ErrBusy
+	}
+	b.waiting = append(b.waiting, w)
+	leads, b.running = !b.running, true
+	return leads, nil
+}
+
+// wait leads where it is w's turn, and returns what came of w.
+func (b *Book) wait(ctx context.Context, w *waiting) error {
 	for {
 		select {
 		case s := <-w.told:
@@ -63,11 +93,17 @@ func (b *Book) Append(ctx context.Context, e Event) error {
 // start leads a batch, here or, where there may not be time for it, elsewhere.
 func (b *Book) start(ctx context.Context) {
 	detached := context.WithoutCancel(ctx)
-	if ends, set := ctx.Deadline(); ctx.Err() != nil || set && time.Until(ends) < bookTime+b.Gather {
+	if b.short(ctx) {
 		go b.lead(detached)
 		return
 	}
 	b.lead(detached)
+}
+
+// short reports whether ctx may end before a batch is booked.
+func (b *Book) short(ctx context.Context) bool {
+	ends, set := ctx.Deadline()
+	return ctx.Err() != nil || set && time.Until(ends) < bookTime+b.Gather
 }
 
 // leave says that nobody waits for w any more. A turn that it has, or gets, is
@@ -85,25 +121,38 @@ func (b *Book) leave(ctx context.Context, w *waiting) {
 	}
 }
 
-// lead books one batch and hands on what came meanwhile.
+// lead books batches until nothing waits, or one who waits leads on.
 func (b *Book) lead(ctx context.Context) {
-	b.gather()
-	all := b.take()
-	err := store.ErrUnknown // for the others, should the store panic
-	defer func() {
-		for _, w := range all {
-			w.told <- signal{err: err}
-		}
-		b.pass(ctx)
-	}()
-	err = b.book(ctx, all)
+	for b.next(ctx) {
+	}
 }
 
-// gather waits a little for more to come, soon after another batch. An event
-// that comes after a pause, and a full batch, wait for nothing.
+// next books one batch, and reports whether it is on its caller to book another.
+func (b *Book) next(ctx context.Context) (more bool) {
+	b.gather()
+	all := b.take()
+	err, booked := store.ErrUnknown, false // for the others, should the store panic
+	defer func() {
+		for _, w := range all {
+			if w.told != nil {
+				w.told <- signal{err: err}
+			}
+		}
+		if more = b.pass(len(all)); more && !booked {
+			go b.lead(ctx)
+		}
+	}()
+	err = b.book(ctx, all)
+	booked = true
+	return more
+}
+
+// gather waits a little for more to come where many come: soon after a batch of
+// several, or one that others came after. A lone event, and a full batch, wait for
+// nothing.
 func (b *Book) gather() {
 	b.mu.Lock()
-	wait := b.Gather - time.Since(b.ended)
+	wait := time.Until(b.crowded)
 	if len(b.waiting) >= maxBatch {
 		wait = 0
 	}
@@ -127,19 +176,24 @@ func (b *Book) take() []*waiting {
 	return all
 }
 
-// pass gives the turn to the first that waits.
-func (b *Book) pass(ctx context.Context) {
+// pass gives the turn, after a batch of so many, to the first that waits. It
+// reports true where something waits for which nobody does.
+func (b *Book) pass(booked int) (more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ended = time.Now()
-	switch {
-	case len(b.waiting) == 0:
-		b.waiting, b.running = nil, false
-	case b.waiting[0].left:
-		go b.lead(ctx)
-	default:
-		b.waiting[0].told <- signal{leads: true}
+	if b.crowded = (time.Time{}); booked > 1 || len(b.waiting) > 0 {
+		b.crowded = time.Now().Add(b.Gather)
 	}
+	if len(b.waiting) == 0 {
+		b.waiting, b.running = nil, false
+		return false
+	}
+	first := b.waiting[0]
+	if first.left || first.told == nil {
+		return true
+	}
+	first.told <- signal{leads: true}
+	return false
 }
 
 // more reports whether another batch waits.
