@@ -24,6 +24,9 @@ func TestAdminOddQueries(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
 		}
 	}
+	if a := admin(t, "PUT", r.URL+"/admin/config", strings.Repeat("#", 16<<20), "If-Match", `"x"`); a.StatusCode != 413 || a.code() != "request_too_large" {
+		t.Errorf("a vast document: %d %s", a.StatusCode, a.body)
+	}
 	if a := admin(t, "GET", r.URL+"/admin/config/revisions?format=csv", ""); a.StatusCode != 200 || !strings.HasPrefix(string(a.body), "revision\n") {
 		t.Errorf("revisions as a table: %d %s", a.StatusCode, a.body)
 	}

@@ -181,6 +181,9 @@ func answer(w http.ResponseWriter, value any) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
+// maxDrain is how much of a body that is too large is still taken in, in bytes.
+const maxDrain = 32 << 20
+
 // body reads a request's body, at most limit bytes.
 func body(r *http.Request, limit int64) ([]byte, *wire.Problem) {
 	read, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -188,6 +191,7 @@ func body(r *http.Request, limit int64) ([]byte, *wire.Problem) {
 	case err != nil:
 		return nil, wire.Refuse(wire.InvalidRequest).Saying("The request body did not arrive whole. Send it again.")
 	case int64(len(read)) > limit:
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // so that the client reads the answer
 		return nil, wire.Refuse(wire.RequestTooLarge)
 	}
 	return read, nil

@@ -16,8 +16,10 @@
 package guard
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"holdfast/functions/internal/wire/jsonedit"
@@ -186,6 +188,7 @@ func structural(name string) bool {
 type walk struct {
 	rules  []rule
 	answer bool // and not a request
+	inside bool // of a tool call's arguments: no name means anything there
 	edit   *jsonedit.Patch
 	total  int // bytes of text
 	found  Found
@@ -195,15 +198,24 @@ type walk struct {
 func (w *walk) value(name string, v, object jsonedit.Value) {
 	switch v.Kind() {
 	case '"':
-		if !structural(name) && !(name == "data" && !object.Get("type").Is("text")) {
+		switch {
+		case w.inside:
+			w.text(v)
+		case name == "arguments":
+			w.arguments(v)
+		case !structural(name) && !(name == "data" && !object.Get("type").Is("text")):
 			w.text(v)
 		}
 	case '{', '[':
-		if w.answer && (name == "logprobs" || name == "top_logprobs") {
+		if !w.inside && (name == "input" && strings.HasSuffix(object.Get("type").Text(), "tool_use") || name == "arguments") {
+			w.inside = true
+			defer func() { w.inside = false }()
+		}
+		if w.answer && !w.inside && (name == "logprobs" || name == "top_logprobs") {
 			w.withhold(v)
 			return
 		}
-		if structural(name) {
+		if structural(name) && !w.inside {
 			return
 		}
 		for each := v.Each(); each.Next() && w.found.Blocked == ""; {
@@ -225,6 +237,27 @@ func (w *walk) text(v jsonedit.Value) {
 	w.total += len(text)
 	if left, changed := w.found.text(w.rules, text); changed {
 		w.edit.Replace(v, jsonedit.Quote(string(left)))
+	}
+}
+
+// arguments applies the rules to a tool call's arguments: a JSON document in a
+// string, seen as it is written and, where that has escapes, by its own texts.
+func (w *walk) arguments(v jsonedit.Value) {
+	text := []byte(v.Text())
+	w.total += len(text)
+	text, changed := w.found.text(w.rules, text)
+	if doc, err := jsonedit.Parse(text); err == nil && bytes.IndexByte(text, '\\') >= 0 && w.found.Blocked == "" {
+		inner := walk{rules: w.rules, inside: true, edit: doc.Edit(), found: w.found}
+		doc.Names(func(name []byte) bool {
+			inner.value(string(name), doc.Value(string(name)), jsonedit.Value{})
+			return inner.found.Blocked == ""
+		})
+		if w.found = inner.found; inner.edit.Changed() {
+			text, changed = inner.edit.Bytes(), true
+		}
+	}
+	if changed {
+		w.edit.Replace(v, jsonedit.Quote(string(text)))
 	}
 }
 
