@@ -78,7 +78,7 @@ func TestChaos(t *testing.T) {
 		configs[i] = accounts.Config{Name: name, Answer: strings.Repeat(name+" ", 12), Journal: 100_000}
 	}
 	s := newScene(t, world{store: "dynamodb", accounts: configs, each: "timeout: 2s, timeout_json: 2s, idle_timeout: 2s",
-		template: "allowed_fails: 25, cooldown: 500ms"})
+		template: "allowed_fails: 25, cooldown: 500ms", env: []string{"HOLDFAST_ADMIN_KEY=" + adminKey}})
 	gateways := []*process.Gateway{s.Gateway}
 	for range stormGateways - 1 {
 		gateways = append(gateways, s.start())
@@ -101,6 +101,19 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%d of %d turns were answered: no storm to speak of", n, len(turns))
 	}
 	s.calm(gateways, kept(turns))
+	balanced(t, s.URL, exchanges(gateways)) // U4: the books agree with what was served
+}
+
+// exchanges waits until the gateways write no more lines and counts those of
+// exchanges.
+func exchanges(gateways []*process.Gateway) (n int) {
+	for before := -1; n != before; time.Sleep(500 * time.Millisecond) {
+		before, n = n, 0
+		for _, g := range gateways {
+			n += strings.Count(g.Log(), `"msg":"exchange"`)
+		}
+	}
+	return n
 }
 
 // stormSeed is taken from the environment to repeat a storm, as far as timing

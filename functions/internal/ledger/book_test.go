@@ -216,7 +216,10 @@ func TestBounded(t *testing.T) {
 	}
 	long := fmt.Sprintf("%0300d", 1)
 	e := Event{ID: "y\x00", Model: long + "\n", Explanation: []byte("{"), Labels: []string{"a, b,,a", "c\r\n,d", "e,f"}}.bounded()
-	if len(e.Model) != maxText || e.ID != "y" || e.Explanation != nil || fmt.Sprint(e.Labels) != "[a b c d e]" || e.Attempts == nil {
+	if one, err := newBooking(e); err != nil || one.event.Explanation != nil {
+		t.Errorf("an explanation that is no JSON: %v", err)
+	}
+	if len(e.Model) != maxText || e.ID != "y" || fmt.Sprint(e.Labels) != "[a b c d e]" || e.Attempts == nil {
 		t.Errorf("%+v", e)
 	}
 }
