@@ -101,12 +101,12 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%d of %d turns were answered: no storm to speak of", n, len(turns))
 	}
 	s.calm(gateways, kept(turns))
-	balanced(t, s.URL, exchanges(gateways)) // U4: the books agree with what was served
+	balanced(t, s.URL, linesOf(gateways)) // U4: the books agree with what was served
 }
 
-// exchanges waits until the gateways write no more lines and counts those of
+// linesOf waits until the gateways write no more lines and counts those of
 // exchanges.
-func exchanges(gateways []*process.Gateway) (n int) {
+func linesOf(gateways []*process.Gateway) (n int) {
 	for before := -1; n != before; time.Sleep(500 * time.Millisecond) {
 		before, n = n, 0
 		for _, g := range gateways {

@@ -30,7 +30,6 @@ import (
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/httpapi"
-	"holdfast/functions/internal/ledger"
 	"holdfast/functions/internal/upstream"
 	"holdfast/routing/catalog"
 )
@@ -106,7 +105,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 func assemble(o Options, guarded *store.Guard, secret installationSecret, configuration *Configuration, callerKey string) *Gateway {
 	client, after := upstream.New(), new(host.After)
 	directory := &auth.Directory{Ring: &keys.Ring{Store: guarded, Now: o.Now}, Now: o.Now}
-	kept := o.records(guarded, configuration)
+	kept := o.records(configuration)
 	sessions := affinity.New(affinity.Config{Store: guarded, Now: o.Now, Log: o.Log})
 	flow := exchange.New(exchange.Config{
 		Configuration: configuration,
@@ -135,7 +134,7 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 		Exchange: flow, Configuration: configuration, Callers: directory, Origins: o.Environment.CORSOrigins, OriginSecret: o.Environment.Origin, Now: o.Now, Log: o.Log,
 		Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow,
 			Keys: keys.Book{Store: guarded, Now: o.Now}, Trail: trail.Trail{Store: guarded, Now: o.Now},
-			Ledger: &ledger.Reader{Store: guarded, Now: o.Now}, Health: flow, Affinity: sessions,
+			Ledger: kept.read, Health: flow, Affinity: sessions,
 			Metrics: func(w io.Writer) error { return kept.meter.Write(w, kept.numbers(guarded)...) }, Hash: secret.hash, Now: o.Now}),
 	}, adminKey, configuration, directory, secret)
 	return &Gateway{

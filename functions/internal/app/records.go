@@ -9,16 +9,20 @@ import (
 	"holdfast/functions/internal/telemetry"
 )
 
-// records is where exchanges are written down once they have ended.
+// records is where exchanges are written down once they have ended. The ledger's
+// calls have a guard of their own: what fails there says nothing about the path
+// before an answer.
 type records struct {
 	book  *ledger.Book
+	read  *ledger.Reader
 	meter *telemetry.Meter
 	watch func(*telemetry.Exchange)
 	trace func(context.Context, *telemetry.Exchange) // nil: there is no collector
 }
 
 // records makes them. Nothing of OpenTelemetry is there unless a collector is.
-func (o Options) records(guarded store.Store, configuration *Configuration) records {
+func (o Options) records(configuration *Configuration) records {
+	guarded := store.NewGuard(store.GuardConfig{Store: o.Store, Now: o.Now})
 	c := ledger.Config{Store: guarded, Now: o.Now, Log: o.Log, Retention: func() time.Duration {
 		return time.Duration(configuration.Current().Catalog.Ledger().Retention)
 	}}
@@ -28,7 +32,7 @@ func (o Options) records(guarded store.Store, configuration *Configuration) reco
 	if _, here := o.Store.(*store.Memory); here {
 		c.AtOnce = 1
 	}
-	r := records{book: ledger.New(c), meter: telemetry.NewMeter(o.Now)}
+	r := records{book: ledger.New(c), read: &ledger.Reader{Store: guarded, Now: o.Now}, meter: telemetry.NewMeter(o.Now)}
 	if o.Environment.Collector != "" {
 		r.trace = telemetry.NewTracer(o.Environment.Collector, o.Environment.CollectorHeaders, o.Log).Send
 	}

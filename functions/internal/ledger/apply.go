@@ -20,6 +20,10 @@ const (
 	firstPause   = 25 * time.Millisecond // doubled from failure to failure
 )
 
+// fewAtOnce is how many writes are under way in a small batch: what is booked
+// afterwards leaves room for what clients wait for.
+const fewAtOnce = 4
+
 // keeping is how long records are kept; 0 is for ever.
 type keeping time.Duration
 
@@ -93,7 +97,7 @@ func (b *Book) all(ctx context.Context, tasks []task) error {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(b.AtOnce)
+	group.SetLimit(min(b.AtOnce, max(fewAtOnce, len(tasks)/4)))
 	for _, one := range tasks {
 		group.Go(func() error { return one(ctx) })
 	}
@@ -305,7 +309,7 @@ func (b *Book) swap(ctx context.Context, h store.Handle, record store.Record) (s
 				return h, err
 			}
 			return read[0], store.ErrConflict
-		case !errors.Is(err, store.ErrUnavailable) || failures == maxFailures || !pause(ctx, failures):
+		case !errors.Is(err, store.ErrUnavailable) || failures == maxFailures || !pause(ctx, firstPause<<failures):
 			return h, err
 		}
 	}
@@ -315,15 +319,15 @@ func (b *Book) swap(ctx context.Context, h store.Handle, record store.Record) (s
 func (b *Book) read(ctx context.Context, keys ...store.Key) ([]store.Handle, error) {
 	for failures := 1; ; failures++ {
 		read, err := b.Store.Read(ctx, keys...)
-		if err == nil || !errors.Is(err, store.ErrUnavailable) || failures == maxFailures || !pause(ctx, failures) {
+		if err == nil || !errors.Is(err, store.ErrUnavailable) || failures == maxFailures || !pause(ctx, firstPause<<failures) {
 			return read, err
 		}
 	}
 }
 
-// pause waits before another try, and reports whether there is time for one.
-func pause(ctx context.Context, failures int) bool {
-	timer := time.NewTimer(firstPause << failures)
+// pause waits, and reports whether there was time for it.
+func pause(ctx context.Context, span time.Duration) bool {
+	timer := time.NewTimer(span)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -26,12 +26,14 @@ type Config struct {
 
 // Bounds of a Book.
 const (
-	maxBatch      = 64        // events that are booked together
-	maxBatchBytes = 200 << 10 // of their JSON, below what a record holds
-	maxWaiting    = 4096      // events
-	bookTime      = 5 * time.Second
-	atOnce        = 32          // writes under way
-	staleAfter    = time.Minute // a batch that old has nobody who books it
+	maxBatch      = 128             // events that are booked together
+	maxBatchBytes = 200 << 10       // of their JSON, below what a record holds
+	maxWaiting    = 4096            // events
+	bookTime      = 5 * time.Second // one try to book a batch
+	insistTime    = time.Minute     // how long a batch is tried again that the store does not take
+	insistEvery   = time.Second     // between such tries
+	atOnce        = 32              // writes under way
+	staleAfter    = time.Minute     // a batch that old has nobody who books it
 	sweepEvery    = time.Minute
 	sweepAtOnce   = 16 // slots looked at beside one batch
 )
@@ -45,6 +47,7 @@ type Book struct {
 	mu      sync.Mutex
 	waiting []*waiting
 	running bool
+	away    bool      // the store is: a batch is tried again in the background
 	crowded time.Time // until then, what comes waits for more to come
 
 	// Of the goroutine that leads.
@@ -74,31 +77,64 @@ func New(c Config) *Book {
 // and has dropped.
 func (b *Book) Counts() (written, lost uint64) { return b.written.Load(), b.lost.Load() }
 
-// book writes one batch: its slot, what it changes, and its slot again.
-func (b *Book) book(ctx context.Context, all []*waiting) error {
+// job is a batch on its way.
+type job struct {
+	all     []*waiting
+	events  []*booking
+	by      mark
+	claimed bool // it has its slot
+	begun   time.Time
+}
+
+func (b *Book) job(all []*waiting) *job {
+	j := &job{all: all, events: make([]*booking, len(all)), begun: b.Now()}
+	for i, w := range all {
+		j.events[i] = w.booking
+	}
+	return j
+}
+
+// book writes one batch: its slot, what it changes, and its slot again. It may be
+// repeated after an error.
+func (b *Book) book(ctx context.Context, j *job) (err error) {
 	bounded, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
-	events, next := make([]*booking, len(all)), batch{Events: make([]jsontext.Value, len(all))}
-	for i, w := range all {
-		events[i], next.Events[i] = w.booking, w.text
+	if !j.claimed {
+		next := batch{Events: make([]jsontext.Value, len(j.all))}
+		for i, one := range j.events {
+			next.Events[i] = one.text
+		}
+		if j.by, err = b.claim(bounded, next); err != nil {
+			return err
+		}
+		j.claimed = true
 	}
-	by, err := b.claim(bounded, next)
-	if err != nil {
-		b.lost.Add(uint64(len(all)))
-		b.Log.WarnContext(ctx, "exchanges are missing in the ledger", "count", len(all), "error", err)
+	if err := b.apply(bounded, j.by, j.events); err != nil {
 		return err
 	}
-	if err := b.apply(bounded, by, events); err != nil {
-		b.owns = false // the batch stays in its slot for whoever comes after
-		b.Log.WarnContext(ctx, "exchanges are booked later", "count", len(all), "error", err)
-		return err
-	}
-	b.written.Add(uint64(len(all)))
+	b.written.Add(uint64(len(j.all)))
 	if !b.more() {
 		b.clear(bounded)
 	}
 	b.sweep(bounded)
 	return nil
+}
+
+// again reports whether a batch that has failed is worth another try.
+func (b *Book) again(j *job, err error) bool {
+	passes := errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrConflict)
+	return passes && b.Now().Sub(j.begun) < insistTime
+}
+
+// give gives a batch up. One that has its slot is booked by whoever finds it.
+func (b *Book) give(ctx context.Context, j *job, err error) {
+	b.owns = false
+	if j.claimed {
+		b.Log.WarnContext(ctx, "exchanges are booked later", "count", len(j.all), "error", err)
+		return
+	}
+	b.lost.Add(uint64(len(j.all)))
+	b.Log.WarnContext(ctx, "exchanges are missing in the ledger", "count", len(j.all), "error", err)
 }
 
 // claim writes a batch into a slot that is free: the one that this Book used
@@ -140,7 +176,7 @@ func (b *Book) find(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		last, free, err := b.finish(ctx, slot, read[0])
+		last, free, err := b.complete(ctx, slot, read[0])
 		if err != nil {
 			return err
 		}
@@ -151,10 +187,10 @@ func (b *Book) find(ctx context.Context) error {
 	return ErrBusy
 }
 
-// finish books the batch that a slot was left with. It returns the number of the
+// complete books the batch that a slot was left with. It returns the number of the
 // slot's last batch and whether the slot may be used: not while somebody may
 // still be at it.
-func (b *Book) finish(ctx context.Context, slot int, h store.Handle) (number int64, free bool, _ error) {
+func (b *Book) complete(ctx context.Context, slot int, h store.Handle) (number int64, free bool, _ error) {
 	left, err := decodeBatch(h)
 	if err != nil || len(left.Events) == 0 {
 		return left.Number, err == nil, err
@@ -210,7 +246,7 @@ func (b *Book) tidy(ctx context.Context, slot int, h store.Handle) {
 	if err != nil || len(left.Events) == 0 {
 		return
 	}
-	_, free, err := b.finish(ctx, slot, h)
+	_, free, err := b.complete(ctx, slot, h)
 	if err != nil {
 		b.Log.WarnContext(ctx, "exchanges that were left unbooked cannot be booked", "slot", slot, "error", err)
 	}

@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,7 @@ func TestU4(t *testing.T) {
 				}
 				books := []*Book{newBook(faulty, c), newBook(faulty, c), newBook(faulty, c)}
 				failed := appendAll(t, events, books...)
+				time.Sleep(insistTime) // of the bubble's time: until no Book tries any more
 				c.advance(2 * staleAfter)
 				calm := newBook(kept, c)
 				if err := calm.Recover(t.Context()); err != nil {
@@ -66,6 +69,42 @@ func lost(books []*Book) (n int) {
 		n += int(dropped)
 	}
 	return n
+}
+
+// TestOutage takes the store away for half a minute: nobody waits for that long,
+// and nothing is lost.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := store.NewMemory(store.MemoryConfig{})
+		var away atomic.Bool
+		s := &watched{Store: kept, fault: func(string, int64) (bool, error) {
+			if away.Load() {
+				return false, store.ErrUnavailable
+			}
+			return false, nil
+		}}
+		c, random := newClock(), rand.New(rand.NewPCG(13, 14))
+		b := New(Config{Store: s, Log: quiet()})
+		away.Store(true)
+		for n := range 5 {
+			begun := time.Now()
+			if err := b.Append(t.Context(), sample(random, n, c.Now())); !errors.Is(err, store.ErrUnknown) || time.Since(begun) > time.Second {
+				t.Errorf("%v after %v", err, time.Since(begun))
+			}
+		}
+		time.Sleep(insistTime / 4)
+		away.Store(false)
+		time.Sleep(insistTime)
+		if got := everything(t, kept, c); len(got) != 5 || lost([]*Book{b}) != 0 {
+			t.Errorf("%d events, %d lost", len(got), lost([]*Book{b}))
+		}
+		away.Store(true)
+		_ = b.Append(t.Context(), sample(random, 9, c.Now()))
+		time.Sleep(2 * insistTime)
+		if lost([]*Book{b}) != 1 {
+			t.Error("an event that nobody takes is kept for ever")
+		}
+	})
 }
 
 // TestInterrupted ends the process after each of its writes in turn. Whatever was
@@ -216,10 +255,7 @@ func TestBounded(t *testing.T) {
 	}
 	long := fmt.Sprintf("%0300d", 1)
 	e := Event{ID: "y\x00", Model: long + "\n", Explanation: []byte("{"), Labels: []string{"a, b,,a", "c\r\n,d", "e,f"}}.bounded()
-	if one, err := newBooking(e); err != nil || one.event.Explanation != nil {
-		t.Errorf("an explanation that is no JSON: %v", err)
-	}
-	if len(e.Model) != maxText || e.ID != "y" || fmt.Sprint(e.Labels) != "[a b c d e]" || e.Attempts == nil {
+	if len(e.Model) != maxText || e.ID != "y" || e.Explanation != nil || fmt.Sprint(e.Labels) != "[a b c d e]" || e.Attempts == nil {
 		t.Errorf("%+v", e)
 	}
 }

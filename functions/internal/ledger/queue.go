@@ -30,8 +30,10 @@ type signal struct {
 // ctx leaves less time than that may take, in another. So there is no goroutine of
 // the Book's own, and a busy process writes each sum once for many events.
 //
-// An error before the batch has its slot means that the event is lost; after it,
-// the event is booked later by whoever finds the batch.
+// While the store is away Append returns ErrUnknown and the Book goes on trying
+// for a minute in the background; only then, or when too many events wait, is an
+// event lost. Once its batch has a slot it is booked in any case, if need be by
+// whoever finds the batch.
 func (b *Book) Append(ctx context.Context, e Event) error {
 	w := &waiting{booking: newBooking(e), told: make(chan signal, 2)}
 	leads, err := b.queue(w)
@@ -70,6 +72,10 @@ func (b *Book) queue(w *waiting) (leads bool, _ error) {
 		return false, ErrBusy
 	}
 	b.waiting = append(b.waiting, w)
+	if b.away { // its turn comes
+		w.left = true
+		return false, store.ErrUnknown
+	}
 	leads, b.running = !b.running, true
 	return leads, nil
 }
@@ -130,21 +136,64 @@ func (b *Book) lead(ctx context.Context) {
 // next books one batch, and reports whether it is on its caller to book another.
 func (b *Book) next(ctx context.Context) (more bool) {
 	b.gather()
-	all := b.take()
-	err, booked := store.ErrUnknown, false // for the others, should the store panic
+	j := b.job(b.take())
+	err, returned := store.ErrUnknown, false // for the others, should the store panic
 	defer func() {
-		for _, w := range all {
-			if w.told != nil {
-				w.told <- signal{err: err}
-			}
+		if returned && b.again(j, err) {
+			b.persist(ctx, j)
+			return
 		}
-		if more = b.pass(len(all)); more && !booked {
+		if err != nil {
+			b.give(ctx, j, err)
+		}
+		for _, w := range j.all {
+			w.tell(err)
+		}
+		if more = b.pass(len(j.all)); more && !returned {
 			go b.lead(ctx)
 		}
 	}()
-	err = b.book(ctx, all)
-	booked = true
+	err = b.book(ctx, j)
+	returned = true
 	return more
+}
+
+// tell says what came of w to who waits for it, if somebody does.
+func (w *waiting) tell(err error) {
+	select {
+	case w.told <- signal{err: err}: // never where it is nil
+	default: // it was said before that nobody knows
+	}
+}
+
+// persist tries a batch again in the background. Nobody waits for it any more,
+// nor do those who come meanwhile.
+func (b *Book) persist(ctx context.Context, j *job) {
+	b.mu.Lock()
+	b.away = true
+	for _, w := range append(j.all[:len(j.all):len(j.all)], b.waiting...) {
+		w.left = true
+		w.tell(store.ErrUnknown)
+	}
+	b.mu.Unlock()
+	go func() {
+		for pause(ctx, insistEvery) {
+			err := b.book(ctx, j)
+			if b.again(j, err) {
+				continue
+			}
+			if err != nil {
+				b.give(ctx, j, err)
+			}
+			break
+		}
+		b.mu.Lock()
+		b.away = false
+		b.mu.Unlock()
+		if b.pass(len(j.all)) {
+			b.lead(ctx)
+		}
+	}()
 }
 
 // gather waits a little for more to come where many come: soon after a batch of
