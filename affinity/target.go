@@ -68,6 +68,9 @@ func appendMember(b []byte, name, value string) []byte {
 
 // appendText appends a string's JSON form. What is not UTF-8 is made so.
 func appendText(b []byte, text string) []byte {
+	if printable(text) {
+		return append(append(append(b, '"'), text...), '"')
+	}
 	b, _ = jsontext.AppendQuote(b, text)
 	return b
 }
@@ -120,7 +123,7 @@ func plainPreference(value []byte) (p preference, plain bool) {
 // printable reports whether text is visible ASCII that JSON does not escape.
 func printable(text string) bool {
 	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' || text[i] == '\\' {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false
 		}
 	}

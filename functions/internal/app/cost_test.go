@@ -141,7 +141,7 @@ keys: [{id: a, key: sk-a}]
 
 // maxAllocations is what an exchange may allocate, transport, ledger and log line
 // included. A change that needs more has to say why.
-const maxAllocations = 700
+const maxAllocations = 370
 
 // TestP1Allocations bounds the allocations of a chat exchange that is a hit, and
 // shows that a streamed one allocates nothing for further events.

@@ -117,7 +117,7 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 		Signer:        upstream.NewSigner(upstream.SignerConfig{Find: o.signatory, Now: o.Now}),
 		SecretRefused: configuration.secrets.refused,
 		BaseURL:       addresses(o.Demo).resolve,
-		Hash:          secret.hash,
+		Hash:          secret.hasher(),
 		After:         after.Go,
 		Ledger:        kept.book,
 		Watch:         kept.watch,

@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"strconv"
+	"sync"
 
 	"holdfast/affinity/store"
 )
@@ -20,13 +22,28 @@ type installationSecret []byte
 // hash returns 32 hex digits that stand for the parts, here and nowhere else.
 // The parts are length-prefixed, so that no two lists meet.
 func (s installationSecret) hash(parts ...string) string {
-	mac := hmac.New(sha256.New, s)
+	return digest(hmac.New(sha256.New, s), parts)
+}
+
+// hasher is hash for those who often ask: what the secret makes of a hash is made
+// once.
+func (s installationSecret) hasher() func(parts ...string) string {
+	keyed := sync.Pool{New: func() any { return hmac.New(sha256.New, s) }}
+	return func(parts ...string) string {
+		mac := keyed.Get().(hash.Hash)
+		defer keyed.Put(mac)
+		mac.Reset()
+		return digest(mac, parts)
+	}
+}
+
+func digest(mac hash.Hash, parts []string) string {
 	text := make([]byte, 0, 192)
 	for _, part := range parts {
 		text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ':'), part...)
 	}
 	mac.Write(text)
-	return hex.EncodeToString(mac.Sum(nil)[:16])
+	return hex.EncodeToString(mac.Sum(text[:0])[:16])
 }
 
 func installationKey() store.Key {

@@ -88,8 +88,13 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	if e.attempts.Spilled() {
 		e.plan.Spill()
 	}
-	booked, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
-	defer cancel()
+	served := wanted(e.serving)
+	booked := ctx
+	if e.books(from, served) {
+		var cancel context.CancelFunc
+		booked, cancel = context.WithTimeout(context.WithoutCancel(ctx), soon)
+		defer cancel()
+	}
 	if err := e.publish(booked, answer); err != nil {
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = lost
@@ -101,13 +106,19 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	e.learn(booked)
 	e.keepTurnState(booked, from.Header)
 	e.keep(answer)
-	served := wanted(e.serving)
 	if e.plan.Changes(served) {
 		e.line.Commit = e.commit(booked, served).String()
 		return notice
 	}
 	e.later(func(ctx context.Context) { e.line.Commit = e.commit(ctx, served).String() })
 	return notice
+}
+
+// books reports whether anything may be written before the answer's end: with
+// that, the client's leaving does not interfere.
+func (e *exchange) books(from *upstream.Response, served affinity.Target) bool {
+	return e.in.Endpoint == wire.EndpointResponses || e.in.Bypass != nil || len(e.attempts.Failures()) > e.learned ||
+		from.Header.Get(turnState) != "" || e.plan.Changes(served)
 }
 
 // commit records where the session was served. An error is the store's and

@@ -145,18 +145,17 @@ func (e *exchange) header(t *catalog.Target) http.Header {
 	if spoken.version != "" && header.Get("Anthropic-Version") == "" {
 		header.Set("Anthropic-Version", spoken.version)
 	}
-	header.Set("Content-Type", "application/json")
+	accepts := "application/json"
+	if e.facts.Stream {
+		accepts = eventStream
+	}
+	asked := header["Accept"]
+	put(header, "Content-Type", "application/json", "Accept-Encoding", "identity", "User-Agent", "holdfast", "Accept", accepts)
+	if e.in.Bypass != nil && len(asked) > 0 {
+		header["Accept"] = asked
+	}
 	if kind := e.http.Header["Content-Type"]; e.in.Bypass != nil && len(kind) > 0 {
 		header["Content-Type"] = kind
-	}
-	header.Set("Accept-Encoding", "identity")
-	header.Set("User-Agent", "holdfast")
-	switch {
-	case e.in.Bypass != nil && header.Get("Accept") != "":
-	case e.facts.Stream:
-		header.Set("Accept", eventStream)
-	default:
-		header.Set("Accept", "application/json")
 	}
 	e.addHint(t, header)
 	e.giveBack(t, header)

@@ -12,10 +12,9 @@ import (
 
 // headers fills in what every answer past identification says.
 func (e *exchange) headers(h http.Header) {
-	h.Set("X-Holdfast-Request-Id", e.in.ID)
+	put(h, "X-Holdfast-Request-Id", e.in.ID)
 	if e.session.ID != "" {
-		h.Set("X-Session-Id", e.session.ID)
-		h.Set("X-Holdfast-Session-Source", string(e.session.Source))
+		put(h, "X-Session-Id", e.session.ID, "X-Holdfast-Session-Source", string(e.session.Source))
 	}
 	if e.in.Endpoint == wire.EndpointResponses {
 		h.Set(historyMode, "portable")
@@ -36,8 +35,7 @@ func (e *exchange) headers(h http.Header) {
 		h.Set(droppedHeader, dropped)
 	}
 	word := string(e.plan.Outcome(target))
-	h.Set("X-Holdfast-Affinity", word)
-	h.Set("X-Holdfast-Attempts", strconv.Itoa(e.made()))
+	put(h, "X-Holdfast-Affinity", word, "X-Holdfast-Attempts", strconv.Itoa(e.made()))
 	e.line.Affinity = word
 	if t := candidate.Target; t != nil {
 		e.line.Deployment, e.line.Connection, e.line.Provider, e.line.UpstreamModel = t.ID, t.Account.ID, t.Account.Provider, t.UpstreamModel

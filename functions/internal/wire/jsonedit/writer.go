@@ -59,8 +59,22 @@ func (w *Writer) Member(name string) *Writer {
 // Text is a string; what is not UTF-8 becomes U+FFFD.
 func (w *Writer) Text(text string) *Writer {
 	w.comma()
+	if plain(text) {
+		w.buf = append(append(append(w.buf, '"'), text...), '"')
+		return w
+	}
 	w.buf, _ = jsontext.AppendQuote(w.buf, text)
 	return w
+}
+
+// plain reports whether text is its own JSON form between quotes.
+func plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // Raw is a value that is JSON already; nil is null.
