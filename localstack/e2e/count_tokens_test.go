@@ -28,25 +28,29 @@ func TestCountTokens(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)
 			turns := []turn{user(long(400))}
+			sessions, burst := 6, 25
+			if r.store != "memory" { // that many at once would keep a busy machine's wire beyond the store's deadlines
+				sessions, burst = 2, 4
+			}
 			if a := counted(t, r.URL, "messages", "early", turns...); a.StatusCode != 200 || a.affinity() != "new" {
 				t.Errorf("before the session: %d %s", a.StatusCode, a.affinity())
 			}
-			for i := range 6 {
+			for i := range sessions {
 				session := fmt.Sprint("s", i)
 				first := turnOf(t, r.URL, "messages", session, false)
 				if first.affinity() != "claimed" {
 					t.Fatalf("a count has claimed: %s", first.affinity())
 				}
-				var burst sync.WaitGroup
-				for range 25 {
-					burst.Go(func() {
+				var all sync.WaitGroup
+				for range burst {
+					all.Go(func() {
 						a := counted(t, r.URL, "messages", session, turns...)
 						if n, _ := a.field("input_tokens").(float64); a.StatusCode != 200 || n < 300 || a.deployment() != first.deployment() || a.affinity() != "hit" || a.Header.Get("X-Holdfast-Estimated") != "" {
 							t.Errorf("%d %s by %s: %s", a.StatusCode, a.affinity(), a.deployment(), a.body)
 						}
 					})
 				}
-				burst.Wait()
+				all.Wait()
 				calls := r.owner(first.deployment()).Calls()
 				last := calls[len(calls)-1]
 				if last.Operation != "count_tokens" || !strings.HasSuffix(last.Path, "/messages/count_tokens?beta=true") || last.Headers.Get("Anthropic-Beta") == "" || last.Headers.Get("Anthropic-Version") == "" {

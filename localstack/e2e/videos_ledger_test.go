@@ -30,7 +30,7 @@ func TestVideoLedger(t *testing.T) {
 	call(t, "GET", r.URL+"/v1/videos", keyA)
 	counted(t, r.URL, "messages", "t", user(long(200)))
 	exchanges += 4
-	balanced(t, r.URL, exchanges+1)
+	events(t, r.URL, exchanges+1)
 	successes, begun := 0, 0
 	for _, e := range paged[billed](t, r.URL+"/admin/audit/log?limit=200") {
 		if e.Task == nil || !e.Task.Succeeded {

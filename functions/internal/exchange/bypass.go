@@ -264,11 +264,15 @@ func (e *exchange) seals() []affinity.Reference {
 // unseal sends ciphertext to the account that made it, under the name that the
 // client has given, or nowhere. A previous response says itself who that is.
 func (e *exchange) unseal() *wire.Problem {
-	if !e.sealed || e.plan.Owner != nil {
+	if !e.sealed {
 		return nil
 	}
-	bound := e.plan.Bound()[0]
+	all := e.plan.Bound()
+	bound := all[len(all)-1]
 	if !bound.Found {
+		if e.plan.Owner != nil {
+			return nil
+		}
 		return wire.Refuse(wire.StartNewConversation)
 	}
 	owner := bound.Owner
@@ -279,8 +283,7 @@ func (e *exchange) unseal() *wire.Problem {
 		}
 		owner.Deployment, owner.Connection, owner.BaseURL = peer.ID, peer.Account.ID, peer.BaseURL
 	}
-	e.plan.Require(owner)
-	return nil
+	return e.require(owner, wire.StartNewConversation)
 }
 
 // peer is a deployment of the pool in the owner's account, nil for none.
@@ -294,12 +297,21 @@ func (e *exchange) peer(o affinity.Owner) *catalog.Target {
 }
 
 // bypassed records, before the client sees the end, who made what the client may
-// come back with: the response by its id, and the session's ciphertext.
+// come back with: its conversation, the response by its id, and the session's
+// ciphertext.
 func (e *exchange) bypassed(ctx context.Context, answer wire.Answer) error {
 	if e.in.Endpoint != bypassResponses && e.in.Endpoint != bypassCompact || e.in.Principal.Scope.IsZero() {
 		return nil
 	}
 	owner := e.ownerOf(e.serving.Target)
+	if id := e.bound.conversation; id != "" {
+		if err := e.Affinity.Bind(ctx, e.in.Principal.Scope, affinity.Conversation, id, owner, e.retention()); err != nil {
+			return err
+		}
+		if err := e.claimConversation(ctx); err != nil {
+			return err
+		}
+	}
 	if e.codec.publishes && answer.ID != "" {
 		p := affinity.Publication{Scope: e.in.Principal.Scope, ID: answer.ID, Owner: owner, Retention: e.retention()}
 		if err := e.Affinity.Publish(ctx, p); err != nil {

@@ -41,10 +41,10 @@ func (e *exchange) look(ctx context.Context) *wire.Problem {
 	}
 	e.session = e.plan.Session
 	e.take(e.plan.Also())
-	if e.sealed {
-		return e.unseal()
-	}
 	if p := e.bind(ctx); p != nil {
+		return p
+	}
+	if p := e.unseal(); p != nil {
 		return p
 	}
 	return e.remember(ctx)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"holdfast/affinity"
+	"holdfast/affinity/store"
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/jsonedit"
@@ -173,6 +174,17 @@ func (e *exchange) referred(ctx context.Context) *wire.Problem {
 	return nil
 }
 
+// keepThing records whose a thing is; a conversation is claimed as well, since the
+// unified routes take one that nobody has for new.
+func (e *exchange) keepThing(ctx context.Context, kind affinity.Kind, id string) error {
+	err := e.Affinity.Bind(ctx, e.in.Principal.Scope, kind, id, e.ownerOf(e.serving.Target), e.retention())
+	if err != nil || kind != affinity.Conversation {
+		return err
+	}
+	e.bound.claim = store.NewHandle(claimKey(id), "", store.Record{})
+	return e.claimConversation(ctx)
+}
+
 // create records whose a thing is, then passes the answer on as it is.
 func (e *exchange) create(ctx context.Context, answer *upstream.Response) {
 	defer answer.Body.Close()
@@ -186,7 +198,7 @@ func (e *exchange) create(ctx context.Context, answer *upstream.Response) {
 	if id := jsonedit.Read(body).Get("id"); id.Len() > 0 && id.Len() <= wire.MaxName {
 		booked, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
 		defer cancel()
-		if err := e.Affinity.Bind(booked, e.in.Principal.Scope, kind, id.Text(), e.ownerOf(e.serving.Target), e.retention()); err != nil {
+		if err := e.keepThing(booked, kind, id.Text()); err != nil {
 			e.Log.ErrorContext(ctx, "something was made and cannot be kept", "request_id", e.in.ID, "error", err)
 			e.refuse(wire.Refuse(wire.OwnershipUnavailable))
 			return

@@ -62,7 +62,7 @@ func TestEncode(t *testing.T) {
 		ID: "ev_1", Time: time.Date(2026, 11, 30, 12, 0, 0, 123e6, time.UTC), SessionSignal: `a"b\c<é>`, AffinityKey: "k", RuleSource: "team", Stream: true,
 		Attempts: []Attempt{{Deployment: "a", Outcome: "success", Status: 200, Millis: 7, Usage: &Usage{Input: 1, Estimated: true}}, {}},
 		Usage:    &Usage{1, 2, 3, 4, 5, 6, false}, Cost: &Cost{1e-9, 2, 3.25, 0, 1e22}, Saved: &saved, Labels: []string{"x", "y"},
-		Cache: "hit", CacheSaved: &saved, Explanation: []byte(`{"candidates":[]}`),
+		Cache: "hit", CacheSaved: &saved, Task: &Task{Kind: "video", ID: "v", Succeeded: true, Parameters: map[string]string{"size": "1", "seconds": "8"}}, Explanation: []byte(`{"candidates":[]}`),
 	}}
 	for n := range 50 {
 		all = append(all, sample(random, n, time.Unix(1e9, 0)))
