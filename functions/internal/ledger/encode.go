@@ -121,15 +121,3 @@ func (c *Cost) encode(w *jsonedit.Writer) {
 	w.Object().Name("input").Float(c.Input).Name("cache_read").Float(c.CacheRead)
 	w.Name("cache_write").Float(c.CacheWrite).Name("output").Float(c.Output).Name("total").Float(c.Total).End()
 }
-
-func (t *Task) encode(w *jsonedit.Writer) {
-	w.Object().Name("kind").Text(t.Kind).Name("id").Text(t.ID).Name("succeeded").Bool(t.Succeeded)
-	if len(t.Parameters) > 0 {
-		w.Name("parameters").Object()
-		for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
-			w.Name(name).Text(t.Parameters[name])
-		}
-		w.End()
-	}
-	w.End()
-}
