@@ -80,6 +80,7 @@ type guardedShaper struct {
 	shaper
 	exchange *exchange
 	stream   *guard.Stream
+	told     stream // follows what the client is told; nil where nothing of that is repeated or numbered
 	made     []byte // by the other shaper, for one event
 }
 
@@ -89,11 +90,32 @@ func (e *exchange) guarding(s shaper) shaper {
 	if !rules.GuardsOutput() {
 		return s
 	}
-	return &guardedShaper{shaper: s, exchange: e, stream: rules.Stream(e.in.Endpoint)}
+	g := &guardedShaper{shaper: s, exchange: e, stream: rules.Stream(e.in.Endpoint)}
+	if e.in.Endpoint == wire.EndpointResponses && e.codec.follow != nil {
+		g.told = e.codec.follow(wire.ByProtocol)
+		e.following = g.told // a broken answer ends in keeping with what was told, and repeats nothing else
+	}
+	return g
 }
 
 // Event implements shaper.
 func (g *guardedShaper) Event(dst []byte, e sse.Event) []byte {
+	from := len(dst)
+	dst = g.guarded(dst, e)
+	if g.told != nil {
+		for events := sse.NewReader(bytes.NewReader(dst[from:]), 0); ; {
+			told, err := events.Next()
+			if err != nil {
+				break
+			}
+			g.told.Event(told.Name, told.Data)
+		}
+	}
+	return dst
+}
+
+// guarded appends what the rules let through of what the other shaper makes.
+func (g *guardedShaper) guarded(dst []byte, e sse.Event) []byte {
 	g.made = g.shaper.Event(g.made[:0], e)
 	for events := sse.NewReader(bytes.NewReader(g.made), 0); ; {
 		made, err := events.Next()
