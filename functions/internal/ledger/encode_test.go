@@ -191,8 +191,9 @@ func TestLeft(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		for n := range 3 {
+			e := sample(random, 1+n, c.Now())
 			go func() {
-				if b.Append(ctx, sample(random, 1+n, c.Now())) == nil {
+				if b.Append(ctx, e) == nil {
 					t.Error("booked before its time")
 				}
 			}()
