@@ -3,7 +3,8 @@ package exchange
 import (
 	"context"
 	"sync"
-	"sync/atomic"
+
+	"holdfast/functions/internal/telemetry"
 )
 
 // later adds work that no client waits for.
@@ -15,48 +16,47 @@ func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, w
 func (e *exchange) settleLater(ctx context.Context) {
 	e.line.End = e.Now()
 	e.After(ctx, func(ctx context.Context) {
-		sideBySide(ctx, e.rest)
-		event := e.explained()
-		e.Watch(&e.line)
-		e.line.Log(ctx, e.Log)
-		last := make([]func(context.Context), 0, 3)
-		last = append(last, func(ctx context.Context) { _ = e.Ledger.Hand(ctx, event) }) // it says itself what it could not book
-		if e.line.Task != nil {
-			last = append(last, e.bookTask)
-		}
-		if e.Trace != nil {
-			last = append(last, func(ctx context.Context) { e.Trace(ctx, &e.line) })
-		}
-		sideBySide(ctx, last)
+		e.sideBySide(ctx, e.rest)
+		e.safely(ctx, e.report)
 	})
 }
 
-// sideBySide runs all work at once, the first here. A panic in one is the
-// caller's.
-func sideBySide(ctx context.Context, all []func(context.Context)) {
+// report writes what the exchange was to the log, the ledger and the traces.
+func (e *exchange) report(ctx context.Context) {
+	event := e.explained()
+	e.Watch(&e.line)
+	e.line.Log(ctx, e.Log)
+	last := make([]func(context.Context), 0, 3)
+	last = append(last, func(ctx context.Context) { _ = e.Ledger.Hand(ctx, event) }) // it says itself what it could not book
+	if e.line.Task != nil {
+		last = append(last, e.bookTask)
+	}
+	if e.Trace != nil {
+		last = append(last, func(ctx context.Context) { e.Trace(ctx, &e.line) })
+	}
+	e.sideBySide(ctx, last)
+}
+
+// sideBySide runs all work at once, the first here.
+func (e *exchange) sideBySide(ctx context.Context, all []func(context.Context)) {
 	if len(all) == 0 {
 		return
 	}
-	if len(all) == 1 {
-		all[0](ctx)
-		return
-	}
 	var running sync.WaitGroup
-	var panicked atomic.Pointer[any]
-	guarded := func(work func(context.Context)) {
-		defer func() {
-			if caught := recover(); caught != nil {
-				panicked.Store(&caught)
-			}
-		}()
-		work(ctx)
-	}
 	for _, work := range all[1:] {
-		running.Go(func() { guarded(work) })
+		running.Go(func() { e.safely(ctx, work) })
 	}
-	guarded(all[0])
+	e.safely(ctx, all[0])
 	running.Wait()
-	if caught := panicked.Load(); caught != nil {
-		panic(*caught)
-	}
+}
+
+// safely runs one piece of work. Nobody answers for a panic in it, and it must not
+// end the process that other exchanges are served by.
+func (e *exchange) safely(ctx context.Context, work func(context.Context)) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			e.Log.ErrorContext(ctx, "work after an answer panicked", "request_id", e.in.ID, "at", telemetry.Origin())
+		}
+	}()
+	work(ctx)
 }

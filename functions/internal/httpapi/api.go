@@ -21,6 +21,7 @@ import (
 
 	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/exchange"
+	"holdfast/functions/internal/telemetry"
 	"holdfast/functions/internal/wire"
 )
 
@@ -71,10 +72,10 @@ func (a *api) recover(next http.Handler) http.Handler {
 			case caught == http.ErrAbortHandler: // meant: the exchange's own line says why
 				panic(http.ErrAbortHandler)
 			case seen.sent:
-				a.Log.ErrorContext(r.Context(), "handler panicked after its answer had begun", "request_id", w.Header().Get(requestID), "at", origin())
+				a.Log.ErrorContext(r.Context(), "handler panicked after its answer had begun", "request_id", w.Header().Get(requestID), "at", telemetry.Origin())
 				panic(http.ErrAbortHandler)
 			default:
-				a.Log.ErrorContext(r.Context(), "handler panicked", "request_id", w.Header().Get(requestID), "at", origin())
+				a.Log.ErrorContext(r.Context(), "handler panicked", "request_id", w.Header().Get(requestID), "at", telemetry.Origin())
 				refuse(w, r, wire.Refuse(""))
 			}
 		}()

@@ -3,8 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"runtime"
-	"strconv"
 	"strings"
 
 	"holdfast/functions/internal/auth"
@@ -72,20 +70,4 @@ func refuse(w http.ResponseWriter, r *http.Request, p *wire.Problem) {
 func speaksMessages(r *http.Request) bool {
 	at := strings.TrimPrefix(r.URL.Path, "/v1")
 	return at == "/messages" || strings.HasPrefix(at, "/messages/") || r.Header.Get("Anthropic-Version") != ""
-}
-
-// origin names where a panic came from: the panic's own text may hold content.
-func origin() string {
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	for {
-		frame, more := frames.Next()
-		ours := strings.HasPrefix(frame.Function, "holdfast/")
-		if ours && !strings.Contains(frame.Function, ".(*api).recover") {
-			return frame.Function + ":" + strconv.Itoa(frame.Line)
-		}
-		if !more {
-			return "unknown"
-		}
-	}
 }
