@@ -100,9 +100,12 @@ func TestKeyLifecycle(t *testing.T) {
 			if a := admin(t, "DELETE", r.URL+"/admin/keys/"+id, ""); a.StatusCode != 404 {
 				t.Errorf("removed twice: %d %s", a.StatusCode, a.body)
 			}
-			_, again := made(t, r.URL, `{"id":"ci"}`) // the id is free again, for another key
+			if a := admin(t, "POST", r.URL+"/admin/keys", `{"id":"ci"}`); a.StatusCode != 409 { // its sessions and responses are nobody else's
+				t.Errorf("a removed key's id was given to another: %d %s", a.StatusCode, a.body)
+			}
+			_, again := made(t, r.URL, `{"id":"ci-2"}`)
 			if a := byKey(t, other.URL, again, "messages"); a.StatusCode != 200 || byKey(t, other.URL, key, "chat").StatusCode != 401 {
-				t.Errorf("a new key of the same id: %d %s", a.StatusCode, a.body)
+				t.Errorf("a new key: %d %s", a.StatusCode, a.body)
 			}
 			for _, secret := range []string{key, again} {
 				if strings.Contains(r.Log()+other.Log(), secret) {

@@ -116,7 +116,7 @@ type Book struct {
 }
 
 // Make keeps a new key and returns it with the secret, which nobody can be told
-// again. ErrTaken where another has the id.
+// again. ErrTaken where another has the id, or had it.
 func (b Book) Make(ctx context.Context, k catalog.Key) (Entry, string, error) {
 	secret := newSecret()
 	sum := sha256.Sum256([]byte(secret))
@@ -152,12 +152,19 @@ func taken(free bool) error {
 	return ErrTaken
 }
 
-// free reports whether an id may be taken: nothing names it, or what it names
-// was removed.
+// retired ends the name of a key that was removed. What the key has left behind,
+// sessions, responses and jobs, is found by its id, so nobody else ever gets it.
+const retired = "!"
+
+// free reports whether an id may be taken: nothing names it, or a key that could
+// not be made and that nobody was ever told.
 func (b Book) free(ctx context.Context, name store.Handle) (bool, error) {
 	sum, named := sumIn(name)
 	if !named {
 		return true, nil
+	}
+	if record, _ := name.Record(); strings.HasSuffix(string(record.Value), retired) {
+		return false, nil
 	}
 	read, err := b.Store.Read(ctx, Address(sum))
 	if err != nil {
@@ -169,7 +176,7 @@ func (b Book) free(ctx context.Context, name store.Handle) (bool, error) {
 
 func sumIn(name store.Handle) (sum [32]byte, ok bool) {
 	record, live := name.Record()
-	raw, err := hex.DecodeString(string(record.Value))
+	raw, err := hex.DecodeString(strings.TrimSuffix(string(record.Value), retired))
 	if !live || err != nil || len(raw) != len(sum) {
 		return sum, false
 	}
@@ -218,11 +225,27 @@ func (b Book) Change(ctx context.Context, e Entry, to catalog.Key) (Entry, error
 	return b.write(ctx, e)
 }
 
-// Remove ends a key for good. store.ErrConflict where it has changed since it
-// was read.
+// Remove ends a key for good; its id stays taken. store.ErrConflict where it has
+// changed since it was read.
 func (b Book) Remove(ctx context.Context, e Entry) error {
-	_, err := b.Store.Swap(ctx, e.handle, store.Delete())
+	read, err := b.Store.Read(ctx, nameKey(e.ID), Address(sumOf(e)))
+	if err != nil {
+		return err
+	}
+	if read[1].Revision() != e.Revision() {
+		return store.ErrConflict
+	}
+	// The name first: until the key is gone as well it can be found and removed again.
+	if _, err = b.Store.Swap(ctx, read[0], store.Record{Value: []byte(e.KeySHA256 + retired)}); err != nil {
+		return err
+	}
+	_, err = b.Store.Swap(ctx, e.handle, store.Delete())
 	return err
+}
+
+func sumOf(e Entry) (sum [32]byte) {
+	_, _ = hex.Decode(sum[:], []byte(e.KeySHA256)) // it was read under this sum
+	return sum
 }
 
 // List returns a page of keys in no meaningful order. A record that cannot be

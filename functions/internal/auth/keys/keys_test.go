@@ -115,6 +115,9 @@ func TestChangesCompare(t *testing.T) {
 	if _, err := b.Find(t.Context(), "k"); !errors.Is(err, keys.ErrNotFound) {
 		t.Errorf("after its end: %v", err)
 	}
+	if _, _, err := b.Make(t.Context(), catalog.Key{ID: "k"}); !errors.Is(err, keys.ErrTaken) {
+		t.Errorf("the id of a removed key was given to another: %v", err)
+	}
 	if !keys.Formed(secret) {
 		t.Errorf("a key of %d bytes is not taken for one", len(secret))
 	}
@@ -190,6 +193,38 @@ func TestReadRefuses(t *testing.T) {
 	for _, value := range []string{"", "{", `{"id":"k"}`, `{"id":"k","key_sha256":"` + strings.Repeat("0", 64) + `"}`} {
 		if _, err := keys.Read(store.NewHandle(at, "r", store.Record{Value: []byte(value)})); !errors.Is(err, keys.ErrDamaged) {
 			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+// A removal that was broken off between its two writes is taken up by the next.
+func TestRemoveFails(t *testing.T) {
+	for _, row := range []struct {
+		write   int
+		applied bool
+	}{{3, false}, {3, true}, {4, false}, {4, true}} {
+		s := &faulty{Store: store.NewMemory(store.MemoryConfig{}), fail: row.write, applied: row.applied, err: store.ErrUnknown}
+		b := book(s)
+		if _, _, err := b.Make(t.Context(), catalog.Key{ID: "k"}); err != nil {
+			t.Fatal(err)
+		}
+		e, err := b.Find(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Remove(t.Context(), e); !errors.Is(err, store.ErrUnknown) {
+			t.Errorf("%+v: %v", row, err)
+		}
+		if e, err = b.Find(t.Context(), "k"); err == nil {
+			err = b.Remove(t.Context(), e)
+		} else if row.write == 4 && row.applied && errors.Is(err, keys.ErrNotFound) {
+			err = nil
+		}
+		if _, gone := b.Find(t.Context(), "k"); err != nil || !errors.Is(gone, keys.ErrNotFound) {
+			t.Errorf("%+v: then %v, %v", row, err, gone)
+		}
+		if _, _, err := b.Make(t.Context(), catalog.Key{ID: "k"}); !errors.Is(err, keys.ErrTaken) {
+			t.Errorf("%+v: the id was given away: %v", row, err)
 		}
 	}
 }
