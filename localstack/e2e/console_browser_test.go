@@ -60,3 +60,10 @@ func TestConsoleFlows(t *testing.T) {
 		t.Run(store, func(t *testing.T) { inBrowser(t, newAdminRig(t, store).URL, "flows.mjs") })
 	}
 }
+
+// TestConsolePages shows that every page is there for everybody: in both
+// languages and themes, by keyboard and screen reader, however much there is to
+// show, and when there is nothing or it cannot be had.
+func TestConsolePages(t *testing.T) {
+	inBrowser(t, newAdminRig(t, "memory").URL, "pages.mjs")
+}

@@ -164,10 +164,10 @@ await report({
     const row = page.locator('.slot', { hasText: 'chat-charlie' }).first()
     await row.getByRole('button', { name: /^Drain/ }).click()
     await row.getByText('drained', { exact: true }).waitFor()
-    await row.getByRole('button', { name: /^Let/ }).click()
+    await row.getByRole('button', { name: /^Cool/ }).click()
     await row.getByText(/cooling until/).waitFor()
     await row.getByRole('button', { name: /^Wake/ }).click()
-    await row.getByRole('button', { name: /^End the drain/ }).click()
+    await row.getByRole('button', { name: /^Undrain/ }).click()
     await row.getByText('serving').waitFor()
   },
 

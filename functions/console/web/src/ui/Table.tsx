@@ -53,8 +53,8 @@ export function Table<T>(p: Props<T>) {
   if (p.rows.length === 0) return <>{p.empty}</>
   const tracks = [p.detail ? '36px' : '', ...p.columns.map((c) => c.width ?? 'minmax(0, 1fr)')].filter(Boolean).join(' ')
   return (
-    <div className="table" role="table" aria-label={p.label} aria-rowcount={(p.total ?? p.rows.length) + 1}>
-      <div className="table-scroll" ref={scroller} style={{ maxHeight: p.height ?? 560 }} tabIndex={0}>
+    <div className="table">
+      <div className="table-scroll" role="table" aria-label={p.label} aria-rowcount={(p.total ?? p.rows.length) + 1} ref={scroller} style={{ maxHeight: p.height ?? 560 }} tabIndex={0}>
         <div role="rowgroup" className="table-head">
           <div role="row" className="row" style={{ gridTemplateColumns: tracks }}>
             {p.detail && <span role="columnheader"><Hidden name="ui.details" /></span>}

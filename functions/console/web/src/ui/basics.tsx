@@ -155,7 +155,7 @@ export function Copy({ text, label }: { text: string; label?: string }) {
     await navigator.clipboard.writeText(text)
     setDone(true)
   }
-  return <Button small kind="quiet" onClick={() => void copy()} aria-label={label ?? t('ui.copy')}>{done ? t('ui.copied') : t('ui.copy')}</Button>
+  return <Button small kind="quiet" onClick={() => void copy()} aria-label={done ? undefined : label}>{done ? t('ui.copied') : t('ui.copy')}</Button>
 }
 
 export function Stat({ label, value, unit, foot, tone }: { label: string; value: string; unit?: string; foot?: ReactNode; tone?: 'good' }) {

@@ -35,7 +35,7 @@ export function SessionTable({ pages, state }: { pages: Pages<AuditSession>; sta
         <span className="stack">
           <span className="bar tight">
             <code title={s.session_id}>{short(s.session_id)}</code>
-            <Link className="count" href={usageOf(s.session_id, days)} title={t('sessions.usageOf')} aria-label={t('sessions.countUsage', { count: s.request_count })}>{f.count(s.request_count)}</Link>
+            <Link className="count" href={usageOf(s.session_id, days)} title={t('sessions.usageOf')} aria-label={t('sessions.countUsage', { count: s.request_count, shown: f.count(s.request_count) })}>{f.count(s.request_count)}</Link>
             {isInferred(s.latest.session_source) && <Badge tone="info" title={t('sources.prompt')}>{t('sources.inferred')}</Badge>}
           </span>
           <span className="hint clip">{f.ago(s.latest.time)} · {s.user_path || '/'}</span>

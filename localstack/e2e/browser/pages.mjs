@@ -1,0 +1,207 @@
+// Every page, in both languages: what is there for everybody, whatever they see,
+// hear or press, and what it takes to load.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { adminKey, apiKey, ask, base, signIn, useKey } from './browser.mjs'
+import { report } from './report.mjs'
+import { install } from './scene.mjs'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const pages = ['playground', 'sessions', 'usage', 'routing', 'routing?tab=edit', 'routing?tab=explain', 'routing?tab=revisions', 'keys', 'affinity']
+const maxTransfer = 300_000 // bytes, compressed, of all that the console loads
+
+// look runs axe on the page as it stands and fails on what is serious.
+async function look(page, where) {
+  // Evaluated by the debugger, as the page's own policy allows no such script.
+  await page.evaluate(axe)
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  const serious = found.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+  assert.deepEqual(serious.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).slice(0, 3).join(' | ')}`), [])
+}
+
+async function settled(page) {
+  await page.locator('h1').waitFor()
+  await page.locator('.loading').first().waitFor({ state: 'detached' })
+}
+
+// speak waits for the other language's texts: they are loaded when they are
+// asked for.
+async function speak(page, language) {
+  await page.getByRole('radio', { name: language }).click()
+  await page.locator(`html[lang=${language === 'English' ? 'en' : 'zh-Hans'}]`).waitFor()
+}
+
+await report({
+  async 'nothing serious for axe before signing in'({ page }) {
+    for (const language of ['English', '中文']) {
+      await page.goto(base + '/console/')
+      await page.locator('.sign-in').waitFor()
+      await speak(page, language)
+      await look(page, `sign-in, ${language}`)
+    }
+    await speak(page, 'English')
+  },
+
+  async 'the language of the browser at first, the chosen one from then on'({ page, context }) {
+    await page.evaluate(() => localStorage.clear())
+    await context.addInitScript(() => Object.defineProperty(navigator, 'languages', { get: () => ['zh-CN', 'en'] }))
+    await page.goto(base + '/console/')
+    await page.getByRole('heading', { name: '登录' }).waitFor()
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'zh-Hans')
+    await speak(page, 'English')
+    await page.reload()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  },
+
+  async 'all is loaded within its budget, without a cache'({ page, context }) {
+    const session = await context.newCDPSession(page)
+    await session.send('Network.enable')
+    await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+    const kept = new Map()
+    let encoded = 0
+    session.on('Network.responseReceived', (e) => {
+      if (/\/console\/(assets\/|$)/.test(new URL(e.response.url).pathname)) kept.set(e.requestId, e.response.headers)
+    })
+    session.on('Network.loadingFinished', (e) => { if (kept.has(e.requestId)) encoded += e.encodedDataLength })
+    await page.goto(base + '/console/')
+    await page.locator('input[name=key]').fill(adminKey)
+    await page.keyboard.press('Enter')
+    await page.locator('.shell').waitFor()
+    for (const name of ['Sessions', 'Usage', 'Routing', 'Keys', 'Affinity']) {
+      await page.locator('.side nav').getByRole('link', { name }).click()
+      await settled(page)
+    }
+    await speak(page, '中文')
+    await page.locator('.side nav').getByRole('link', { name: '密钥' }).waitFor()
+    await speak(page, 'English')
+    assert.ok(kept.size > 8, `${kept.size} files`)
+    assert.ok(encoded > 50_000 && encoded < maxTransfer, `${encoded} bytes`)
+    for (const h of kept.values()) {
+      const headers = Object.fromEntries(Object.entries(h).map(([k, v]) => [k.toLowerCase(), v]))
+      const policy = headers['content-security-policy'] ?? ''
+      assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/)
+      assert.doesNotMatch(policy, /unsafe/)
+    }
+    await session.detach()
+  },
+
+  async 'every table says when it is empty and what to do'({ page }) {
+    for (const [path, text] of [['sessions', 'No session in this span'], ['usage', 'Nothing was used in this span'], ['keys', 'No key has been created here'], ['affinity', 'No session chosen']]) {
+      await page.goto(base + '/console/' + path)
+      await page.getByText(text).waitFor()
+    }
+  },
+
+  async 'nothing serious for axe on every page in both languages and themes'({ page }) {
+    await useKey(page)
+    await page.getByRole('button', { name: /long briefing/ }).click()
+    await page.locator('.facts').first().waitFor()
+    await ask(page, 'And then?')
+    for (const language of ['English', '中文']) {
+      for (const theme of [1, 2]) {
+        await speak(page, language)
+        await page.locator('.preferences .segmented').nth(1).getByRole('radio').nth(theme).check()
+        for (const path of pages) {
+          await page.goto(base + '/console/' + path)
+          await settled(page)
+          const twist = page.locator('.twist').first()
+          if (path === 'sessions') {
+            await twist.click()
+            await page.locator('.detail .twist').first().click()
+            await page.locator('.exchange').waitFor()
+          }
+          await look(page, `${path}, ${language}, theme ${theme}`)
+        }
+      }
+    }
+    await speak(page, 'English')
+    await page.goto(base + '/console/keys')
+    await page.getByRole('button', { name: 'Create a key' }).first().click()
+    await look(page, 'a dialog')
+    await page.keyboard.press('Escape')
+    assert.equal(await page.getByRole('dialog').count(), 0)
+  },
+
+  async 'a failed call shows the message and the request id, and can be tried again'({ page }) {
+    const refused = { status: 503, headers: { 'X-Request-Id': 'req_TEST', 'X-Holdfast-Error': 'configuration_unavailable' }, contentType: 'application/json', body: '{"error":{"message":"The ledger cannot be read now."}}' }
+    for (const [path, route] of [['sessions', '/admin/audit/sessions'], ['usage', '/admin/usage/summary'], ['routing', '/admin/config'], ['keys', '/admin/keys'], ['affinity?session_id=scoped-0', '/admin/affinity']]) {
+      let fails = true
+      await page.route((u) => u.pathname === route, (r) => (fails ? r.fulfill(refused) : r.continue()))
+      await page.goto(base + '/console/' + path)
+      const alert = page.getByRole('alert').first()
+      await alert.getByText('The ledger cannot be read now.').waitFor()
+      await alert.getByText('req_TEST').waitFor()
+      await look(page, `${path} failing`)
+      fails = false
+      if (path !== 'affinity?session_id=scoped-0') {
+        await alert.getByRole('button', { name: 'Try again' }).click()
+        await alert.waitFor({ state: 'detached' })
+      }
+      await page.unroute((u) => u.pathname === route)
+      await page.unrouteAll()
+    }
+  },
+
+  async 'everything is within reach of the keyboard'({ page }) {
+    await page.goto(base + '/console/sessions')
+    await page.locator('.twist').first().waitFor()
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(() => document.activeElement.className), 'skip')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'main')
+    for (let i = 0; i < 30 && (await page.evaluate(() => document.activeElement.className)) !== 'twist'; i++) await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('table', { name: 'Turns of this session' }).waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-expanded')), 'true')
+  },
+
+  async 'ten thousand sessions and five hundred turns stay few rows'({ page }) {
+    const asked = await install(page, { sessions: 10_000, turns: 500 })
+    await page.goto(base + '/console/sessions')
+    const table = page.getByRole('table', { name: 'Sessions', exact: true })
+    await table.locator('.slot').first().waitFor()
+    assert.equal(await table.getAttribute('aria-rowcount'), '10001')
+    const scroller = table
+    let most = 0
+    for (let i = 0; i < 400 && (asked['/admin/audit/sessions'] ?? 0) < 100; i++) {
+      await scroller.evaluate((e) => { e.scrollTop = e.scrollHeight })
+      most = Math.max(most, await table.locator('.slot').count())
+      await page.waitForTimeout(20)
+    }
+    assert.equal(asked['/admin/audit/sessions'], 100, 'pages of 100')
+    await page.getByText('10,000 of 10000').or(page.getByText('10000 of 10000')).first().waitFor()
+    assert.ok(most > 5 && most < 80, `${most} rows in the page`)
+    await scroller.evaluate((e) => { e.scrollTop = 0 })
+    await table.locator('[data-index="0"] .twist').click()
+    const turns = page.getByRole('table', { name: 'Turns of this session' })
+    const inner = turns
+    await inner.waitFor()
+    for (let i = 0; i < 200 && (await turns.locator('.slot[data-index="499"]').count()) === 0; i++) {
+      await inner.evaluate((e) => { e.scrollTop = e.scrollHeight })
+      await page.waitForTimeout(20)
+    }
+    assert.equal(await turns.locator('.slot[data-index="499"]').count(), 1)
+    assert.ok((await turns.locator('.slot').count()) < 60)
+    // Frames keep coming while it scrolls: none waits for all the rows.
+    const frames = await scroller.evaluate((e) => new Promise((done) => {
+      let n = 0
+      const step = () => { e.scrollTop += 120; if (++n < 60) requestAnimationFrame(step); else done(n) }
+      requestAnimationFrame(step)
+    }))
+    assert.equal(frames, 60)
+    await page.unrouteAll()
+  },
+
+  async 'a phone shows all of it without scrolling sideways'({ page }) {
+    await install(page)
+    await page.setViewportSize({ width: 390, height: 844 })
+    for (const path of pages) {
+      await page.goto(base + '/console/' + path)
+      await settled(page)
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+      assert.equal(over, 0, path)
+    }
+    await page.unrouteAll()
+  },
+})
