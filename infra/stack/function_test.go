@@ -111,9 +111,12 @@ func TestConsole(t *testing.T) {
 	if admin != "secretsmanager:" {
 		t.Errorf("the admin key is %s, want a reference", flat(f.prop("Environment", "Variables", "HOLDFAST_ADMIN_KEY")))
 	}
-	gateway := flat(f.prop("Environment", "Variables", "HOLDFAST_GATEWAY_URL"))
+	f.is(t, "https://llm.example.com", "Environment", "Variables", "HOLDFAST_GATEWAY_URL")
+	direct := everything(t)
+	direct.Edge = nil
+	gateway := flat(main(t, direct).one("AWS::Lambda::Function", "Console").prop("Environment", "Variables", "HOLDFAST_GATEWAY_URL"))
 	if !strings.Contains(gateway, `"FunctionUrl"`) {
-		t.Errorf("the gateway is at %s", gateway)
+		t.Errorf("without a domain the gateway is at %s", gateway)
 	}
 	m.one("AWS::Logs::LogGroup", "ConsoleLogs").is(t, 30, "RetentionInDays")
 }

@@ -79,16 +79,26 @@ func addConsole(stack awscdk.Stack, s settings.Settings, all tables, kept secret
 	logs := addLogs(stack, "ConsoleLogs", "/"+s.Stem()+"/console", s.LogDays)
 	role := addRole(stack, "ConsoleRole", logs, all, consoleAccess())
 	allow(role, []string{"secretsmanager:GetSecretValue"}, *kept.installation.SecretArn(), *kept.admin.SecretArn())
+	allowProviderSecrets(stack, role, s) // callers' keys may be kept there too: who signs in with one, and who puts a document, is checked against them
 	made := addFunction(stack, s, program{"Console", s.Console, role, logs, map[string]*string{
 		"HOLDFAST_STORE":        jsii.String("dynamodb"),
 		"HOLDFAST_TABLE_PREFIX": jsii.String(s.Prefix),
 		"HOLDFAST_SECRET":       reference(kept.installation),
 		"HOLDFAST_ADMIN_KEY":    reference(kept.admin),
 		"HOLDFAST_LOG_LEVEL":    jsii.String(s.LogLevel),
-		"HOLDFAST_GATEWAY_URL":  gateway.url.Url(),
+		"HOLDFAST_GATEWAY_URL":  publicURL(s, gateway),
 	}, 1})
 	url := addURL(made, nil)
 	output(stack, "ConsoleURL", *url.Url(), "The console; sign in with the admin key")
+}
+
+// publicURL is where browsers reach the gateway: by the domain where there is
+// one, since the function URL refuses what has not come through CloudFront.
+func publicURL(s settings.Settings, gateway function) *string {
+	if s.Edge != nil {
+		return jsii.String("https://" + s.Edge.Domain)
+	}
+	return gateway.url.Url()
 }
 
 func addLogs(stack awscdk.Stack, name, group string, days int) awslogs.LogGroup {

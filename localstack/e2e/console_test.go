@@ -1,9 +1,16 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"holdfast/localstack/e2e/process"
+	"holdfast/localstack/runtimeapi"
 )
 
 // TestRevisionsAreKept shows that the document of every revision can be read
@@ -99,5 +106,64 @@ func TestConsoleOverHTTP(t *testing.T) {
 	closed := newRig(t, "memory")
 	if a := get(t, closed.URL+"/console/", ""); a.StatusCode != 404 || !strings.Contains(closed.Output(), "Console: closed") {
 		t.Errorf("without an admin key: %d, %s", a.StatusCode, closed.Output())
+	}
+}
+
+// TestConsoleOnLambda shows the console's own bootstrap: the admin API and the
+// pages, compressed, under TLS's cookie, with the gateway's address in their
+// policy, and nothing of the data plane.
+func TestConsoleOnLambda(t *testing.T) {
+	t.Parallel()
+	gateway := newFunction(t, runtimeapi.Config{Environments: 1}, true)
+	if a := gateway.turn("chat", "s", false); a.StatusCode != 200 { // its document is stored with its first request
+		t.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+	file, err := process.BuildMain(filepath.Join(t.TempDir(), "bootstrap"), "./functions/console", bootstrapFlags()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out output
+	functions, err := runtimeapi.Start(runtimeapi.Config{
+		Bootstrap: file, Environments: 2, Output: &out,
+		Env: append([]string{"HOLDFAST_ADMIN_KEY=" + adminKey, "HOLDFAST_GATEWAY_URL=https://gateway.example"}, gateway.env...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(functions)
+	t.Cleanup(func() {
+		front.Close()
+		left, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		defer cancel()
+		if err := functions.Close(left); err != nil {
+			t.Errorf("work was left: %v", err)
+		}
+		if strings.Contains(out.String(), adminKey) || strings.Contains(out.String(), keyA) {
+			t.Error("the console has logged a key")
+		}
+	})
+	if a := get(t, front.URL+"/v1/models", keyA); a.StatusCode != 404 {
+		t.Errorf("the data plane is served: %d", a.StatusCode)
+	}
+	if a := admin(t, "GET", front.URL+"/admin/audit/sessions", ""); a.StatusCode != 200 || !strings.Contains(a.body, "scoped-") {
+		t.Errorf("the gateway's session is not seen: %d %s", a.StatusCode, a.body)
+	}
+	page := get(t, front.URL+"/", "")
+	if page.StatusCode != 200 || !strings.Contains(page.Header.Get("Content-Security-Policy"), "connect-src 'self' https://gateway.example;") {
+		t.Errorf("the page: %d %v", page.StatusCode, page.Header)
+	}
+	_, asset, _ := strings.Cut(page.body, `src="/console/assets/`)
+	asset, _, _ = strings.Cut(asset, `"`)
+	request := newRequest(t, t.Context(), front.URL+"/console/assets/"+asset, nil)
+	request.Method, request.Body, request.ContentLength = "GET", http.NoBody, 0
+	request.Header.Set("Accept-Encoding", "br")
+	script := do(t, request)
+	plain := get(t, front.URL+"/console/assets/"+asset, "")
+	if script.Header.Get("Content-Encoding") != "br" || len(script.body)*2 > len(plain.body) || !strings.Contains(script.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("%s: %d bytes of %d, %v", asset, len(script.body), len(plain.body), script.Header)
+	}
+	entered := post(t, front.URL+"/console/session", map[string]string{"key": keyA}, "X-Forwarded-Proto", "https")
+	if c := entered.Cookies(); entered.StatusCode != 200 || len(c) != 1 || !c[0].Secure || c[0].Name != "__Host-holdfast" {
+		t.Errorf("signing in: %d %s %v", entered.StatusCode, entered.body, c)
 	}
 }

@@ -93,6 +93,9 @@ func (l *Lambda) serve(ctx context.Context, a *answer, event *events.LambdaFunct
 	if err != nil {
 		a.refuse(http.StatusBadRequest, "invalid_request_error", err.Error())
 	} else {
+		if !l.Compressed {
+			request.Header.Del("Accept-Encoding") // no coding is offered to whom cannot say that it is used
+		}
 		l.Handler.ServeHTTP(a, request)
 	}
 	returned = true

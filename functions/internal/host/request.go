@@ -71,8 +71,7 @@ func requestURI(event *events.LambdaFunctionURLRequest) (string, error) {
 }
 
 // requestHeader brings back the header's usual form. An event has cookies apart,
-// and one line for each name. No coding is offered to the handler, since an
-// answer cannot say that it is encoded.
+// and one line for each name.
 func requestHeader(event *events.LambdaFunctionURLRequest) (http.Header, error) {
 	header := make(http.Header, len(event.Headers)+1)
 	for name, value := range event.Headers {
@@ -88,7 +87,6 @@ func requestHeader(event *events.LambdaFunctionURLRequest) (http.Header, error) 
 		}
 		header.Set("Cookie", cookies)
 	}
-	header.Del("Accept-Encoding")
 	return header, nil
 }
 

@@ -39,6 +39,7 @@ export function Table<T>(p: Props<T>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => 44,
     overscan: 8,
+    scrollPaddingStart: 36, // below the head
     getItemKey: (i) => p.rowKey(p.rows[i]!),
     initialRect: { width: 800, height: p.height ?? 560 },
   })
@@ -73,7 +74,10 @@ export function Table<T>(p: Props<T>) {
                 <div role="row" aria-rowindex={item.index + 2} className={`row${open ? ' open' : ''}`} style={{ gridTemplateColumns: tracks }}>
                   {p.detail && (
                     <span role="cell" className="cell toggle">
-                      <Toggle open={open} name={p.name?.(row) ?? key} onToggle={() => p.onToggle?.(key)} />
+                      <Toggle open={open} name={p.name?.(row) ?? key} onToggle={() => {
+                        p.onToggle?.(key)
+                        if (!open) requestAnimationFrame(() => virtual.scrollToIndex(item.index, { align: 'start' }))
+                      }} />
                     </span>
                   )}
                   {p.columns.map((c) => (

@@ -32,7 +32,7 @@ export function Playground({ session }: { session: Session }) {
   // On narrow screens the conversation comes first.
   const [wide] = useState(() => window.matchMedia('(min-width: 1081px)').matches)
   const end = useRef<HTMLDivElement>(null)
-  useEffect(() => { end.current?.scrollIntoView?.({ block: 'nearest' }) }, [messages.length, partial])
+  useEffect(() => { end.current?.scrollIntoView?.({ block: 'nearest' }) }, [messages.length, partial, models])
 
   const ready = key !== '' && settings.model !== '' && !!caller.data
   return (

@@ -1,0 +1,46 @@
+// Pictures of every page in both themes at two widths, to be looked at. The
+// playground is played in earnest; the ledger is a scene, as a new one is empty.
+import { mkdir } from 'node:fs/promises'
+import { ask, base, open, signIn, useKey } from './browser.mjs'
+import { install } from './scene.mjs'
+
+const out = process.env.HOLDFAST_PICTURES
+const pages = ['playground', 'sessions', 'usage?days=30', 'routing', 'routing?tab=edit', 'routing?tab=explain', 'routing?tab=revisions', 'keys', 'affinity']
+const name = (path) => path.replace('?tab=', '-').replace(/\?.*/, '')
+
+await mkdir(out, { recursive: true })
+for (const width of [1280, 390]) {
+  for (const theme of ['light', 'dark']) {
+    const { page, close } = await open({ viewport: { width, height: width > 600 ? 900 : 844 }, colorScheme: theme, locale: theme === 'light' ? 'en-US' : 'zh-CN' })
+    const save = (what) => page.screenshot({ path: `${out}/${what}-${width}-${theme}.png`, fullPage: true })
+    await page.goto(base + '/console/')
+    await page.locator('.sign-in').waitFor()
+    await save('sign-in')
+    await page.evaluate(() => localStorage.setItem('holdfast.language', 'en')) // the steps below go by English names
+    await signIn(page)
+    await useKey(page)
+    await page.getByRole('button', { name: /long briefing/ }).click()
+    await page.locator('.facts').first().waitFor()
+    await ask(page, 'And when the harbour is closed?')
+    await page.getByRole('button', { name: 'Send' }).waitFor()
+    if (width > 600) await page.getByRole('switch', { name: 'Demo tool' }).check()
+    if (width > 600) await ask(page, 'What time is it in Shanghai? RUNTOOL')
+    if (theme === 'dark') await page.evaluate(() => localStorage.setItem('holdfast.language', 'zh'))
+    await install(page)
+    for (const path of pages) {
+      await page.goto(base + '/console/' + path)
+      await page.locator('h1').waitFor()
+      await page.locator('.loading').first().waitFor({ state: 'detached' })
+      if (path === 'sessions' && width > 600) {
+        await page.locator('.twist').nth(4).click()
+        await page.locator('.detail .twist').first().click()
+        await page.locator('.exchange').waitFor()
+      }
+      if (path.includes('explain')) await page.locator('form button[type=submit]').click()
+      if (path.includes('usage')) await page.locator('.chart canvas').nth(3).waitFor()
+      await page.evaluate(() => document.fonts.ready)
+      await save(name(path))
+    }
+    await close()
+  }
+}
