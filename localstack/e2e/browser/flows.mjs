@@ -226,7 +226,7 @@ await report({
     assert.ok(!(await page.content()).includes(secret))
     await Promise.all([page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok()), row.getByRole('switch').uncheck()])
     await row.getByText('off').waitFor()
-    await page.goto(base + '/console/playground')
+    await playground(page)
     await page.getByLabel('Message', { exact: true }).fill('Still there?')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('key_disabled').waitFor()
