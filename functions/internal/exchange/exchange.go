@@ -120,7 +120,8 @@ type exchange struct {
 	attempts  routing.Run
 	step      routing.Step
 	learned   int                 // failures that the store has been told of
-	planned   routing.Candidate   // the first that was to be tried
+	planned   routing.Candidate   // the first that was to be tried and could be asked
+	asked     bool                // it has been tried
 	serving   routing.Candidate   // tried now, or served
 	shift     int                 // keys of the connection that were passed over
 	places    []*catalog.Target   // whose concurrency this exchange counts in

@@ -50,10 +50,10 @@ func (e *exchange) run(ctx context.Context) {
 
 // next asks routing what follows an attempt.
 func (e *exchange) next(outcome routing.Outcome) {
-	e.step = e.attempts.Next(e.Now(), outcome)
-	if outcome.Class == routing.Incapable && e.step.Action == routing.Try && e.planned.Target == e.serving.Target {
-		e.planned = e.step.Candidate // the other one was never asked: it does not stand for a failure
+	if outcome.Class != routing.Incapable && !e.asked { // who could not be asked does not stand for a failure
+		e.asked, e.planned = true, e.serving
 	}
+	e.step = e.attempts.Next(e.Now(), outcome)
 }
 
 // learn shares what failed attempts have taught, before the client sees the end
