@@ -12,9 +12,12 @@ import (
 
 // Ledger books exchanges.
 type Ledger interface {
-	// Hand books an event once, however often it comes, or leaves it to another
-	// Hand that has not returned. An error is about the store and was logged.
-	Hand(context.Context, ledger.Event) error
+	// Append books an event once, however often it comes. An error is about the
+	// store and was logged.
+	Append(context.Context, ledger.Event) error
+	// Hand is Append, but may leave the event to another Hand that has not
+	// returned. What comes then is called once the event is booked, or is not.
+	Hand(_ context.Context, _ ledger.Event, then func()) error
 }
 
 // labelHeader carries a client's own words for what a request belongs to.

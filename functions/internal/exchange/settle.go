@@ -11,8 +11,8 @@ import (
 func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, work) }
 
 // settleLater does, after the last byte has gone, what no client waits for: all
-// of it side by side, then the exchange's one line and the ledger's event, when
-// everything is known.
+// of it side by side, then the ledger's event and, last of all, the exchange's one
+// line: whoever reads it finds all else done.
 func (e *exchange) settleLater(ctx context.Context) {
 	e.line.End = e.Now()
 	e.After(ctx, func(ctx context.Context) {
@@ -25,16 +25,16 @@ func (e *exchange) settleLater(ctx context.Context) {
 func (e *exchange) report(ctx context.Context) {
 	event := e.explained()
 	e.Watch(&e.line)
-	e.line.Log(ctx, e.Log)
-	last := make([]func(context.Context), 0, 3)
-	last = append(last, func(ctx context.Context) { _ = e.Ledger.Hand(ctx, event) }) // it says itself what it could not book
-	if e.line.Task != nil {
-		last = append(last, e.bookTask)
+	if e.line.Task == nil && e.Trace == nil {
+		_ = e.Ledger.Hand(ctx, event, func() { e.line.Log(ctx, e.Log) }) // it says itself what it could not book
+		return
 	}
+	last := []func(context.Context){func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }, e.bookTask}
 	if e.Trace != nil {
 		last = append(last, func(ctx context.Context) { e.Trace(ctx, &e.line) })
 	}
 	e.sideBySide(ctx, last)
+	e.line.Log(ctx, e.Log)
 }
 
 // sideBySide runs all work at once, the first here.

@@ -27,5 +27,5 @@ func (e *exchange) bookTask(ctx context.Context) {
 	bill.FirstByteMS, bill.DurationMS, bill.Model = 0, 0, t.Model
 	bill.Task = taskOf(t)
 	bill.Task.Succeeded = true
-	_ = e.Ledger.Hand(ctx, bill) // it says itself what it could not book
+	_ = e.Ledger.Append(ctx, bill) // it says itself what it could not book
 }

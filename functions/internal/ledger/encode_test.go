@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,12 +154,19 @@ func TestHand(t *testing.T) {
 			return false, nil
 		}}
 		b := New(Config{Store: s, Now: c.Now, Log: quiet(), Gather: time.Millisecond})
+		var after atomic.Int64
+		told := func() {
+			if written, _ := b.Counts(); written == 0 {
+				t.Error("told before anything was booked")
+			}
+			after.Add(1)
+		}
 		led := make(chan error, 1)
-		go func() { led <- b.Hand(context.WithoutCancel(t.Context()), sample(random, 0, c.Now())) }()
+		go func() { led <- b.Hand(context.WithoutCancel(t.Context()), sample(random, 0, c.Now()), told) }()
 		synctest.Wait()
 		const many = 2*maxBatch + 5
 		for n := range many {
-			if err := b.Hand(t.Context(), sample(random, 1+n, c.Now())); err != nil {
+			if err := b.Hand(t.Context(), sample(random, 1+n, c.Now()), told); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -166,7 +174,7 @@ func TestHand(t *testing.T) {
 		if err := <-led; err != nil {
 			t.Fatal(err)
 		}
-		if got := everything(t, s.Store, c); len(got) != many+1 || b.running {
+		if got := everything(t, s.Store, c); len(got) != many+1 || after.Load() != many+1 || b.running {
 			t.Errorf("%d events when the leader returned, somebody leads: %v", len(got), b.running)
 		}
 		if err := b.Append(t.Context(), sample(random, 500, c.Now())); err != nil {
@@ -209,6 +217,44 @@ func TestLeft(t *testing.T) {
 			t.Error(err)
 		}
 		if got := everything(t, s.Store, c); len(got) != 5 {
+			t.Errorf("%d events", len(got))
+		}
+	})
+}
+
+// TestHandAway shows that each who hands over is told once, also while the store
+// is away and the events are booked later.
+func TestHandAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, random := newClock(), rand.New(rand.NewPCG(17, 18))
+		var away atomic.Bool
+		away.Store(true)
+		s := &watched{Store: store.NewMemory(store.MemoryConfig{Now: c.Now}), fault: func(string, int64) (bool, error) {
+			if away.Load() {
+				return false, store.ErrUnavailable
+			}
+			return false, nil
+		}}
+		b := newBook(s, c)
+		var told [6]atomic.Int64
+		for n := range told {
+			go func() {
+				_ = b.Hand(context.WithoutCancel(t.Context()), sample(random, n, c.Now()), func() { told[n].Add(1) })
+			}()
+			synctest.Wait()
+			if n%2 == 1 {
+				time.Sleep(time.Second)
+			}
+		}
+		away.Store(false)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		for n := range told {
+			if told[n].Load() != 1 {
+				t.Errorf("event %d: told %d times", n, told[n].Load())
+			}
+		}
+		if got := everything(t, s.Store, c); len(got) != len(told) {
 			t.Errorf("%d events", len(got))
 		}
 	})

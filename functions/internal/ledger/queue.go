@@ -14,6 +14,7 @@ type waiting struct {
 	*booking
 	told chan signal // of both; nil: nobody waits
 	left bool        // nobody waits any more; guarded by the Book's mu
+	then func()      // nil, or called when the batch is over
 }
 
 // signal is what one that waits is told: that it leads, or what came of it.
@@ -48,13 +49,18 @@ func (b *Book) Append(ctx context.Context, e Event) error {
 
 // Hand is Append for those who are waited for together: while another Append or
 // Hand of this Book is writing, it leaves the event to that one and returns at
-// once. Where ctx is nearly over, it waits all the same.
-func (b *Book) Hand(ctx context.Context, e Event) error {
+// once. Where ctx is nearly over, it waits all the same. What comes then is called
+// once in any case: when the event is durable, or was not made so.
+func (b *Book) Hand(ctx context.Context, e Event, then func()) error {
 	if b.short(ctx) {
+		defer then()
 		return b.Append(ctx, e)
 	}
-	w := &waiting{booking: newBooking(e)}
+	w := &waiting{booking: newBooking(e), then: then}
 	leads, err := b.queue(w)
+	if err != nil {
+		then()
+	}
 	if err != nil || !leads {
 		return err
 	}
@@ -73,7 +79,7 @@ func (b *Book) queue(w *waiting) (leads bool, _ error) {
 	}
 	b.waiting = append(b.waiting, w)
 	if b.away { // its turn comes
-		w.left = true
+		w.left, w.then = true, nil
 		return false, store.ErrUnknown
 	}
 	leads, b.running = !b.running, true
@@ -163,6 +169,10 @@ func (w *waiting) tell(err error) {
 	select {
 	case w.told <- signal{err: err}: // never where it is nil
 	default: // it was said before that nobody knows
+	}
+	if then := w.then; then != nil {
+		w.then = nil
+		then()
 	}
 }
 
