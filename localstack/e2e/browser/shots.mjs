@@ -5,9 +5,26 @@ import { ask, base, open, signIn, useKey } from './browser.mjs'
 import { install } from './scene.mjs'
 
 const out = process.env.HOLDFAST_PICTURES
-const pages = ['playground', 'sessions', 'usage?days=30', 'routing', 'routing?tab=edit', 'routing?tab=explain', 'routing?tab=revisions', 'keys', 'affinity']
+const pages = ['playground', 'sessions', 'usage?days=30', 'routing', 'routing?tab=edit', 'routing?tab=explain', 'routing?tab=revisions', 'keys']
 const name = (path) => path.replace('?tab=', '-').replace(/\?.*/, '')
 
+// furnish gives the pages something to show: keys, a second revision.
+async function furnish(page) {
+  await page.evaluate(async () => {
+    const send = (method, path, body, more = {}) => fetch(path, { method, headers: { 'Content-Type': 'application/json', ...more }, body })
+    await send('POST', '/admin/keys', JSON.stringify({ id: 'ci', user: 'ci', models: ['demo-chat', 'demo'], budget: { usd: 25, period: 'monthly' }, limits: { rpm: 600, tpm: 2000000 } }))
+    await send('POST', '/admin/keys', JSON.stringify({ id: 'notebook', user: 'ann', budget: { usd: 2, period: 'daily', strict: true }, expires: '2030-01-31' }))
+    for (const weight of [2, 3]) {
+      const read = await fetch('/admin/config')
+      const document = await read.json()
+      document.deployments[0].weight = weight
+      document.templates = [{ id: 'standard', strategy: 'weighted', retry_policy: { max_attempts: 3 } }]
+      await send('PUT', '/admin/config', JSON.stringify(document), { 'If-Match': read.headers.get('ETag') })
+    }
+  })
+}
+
+let furnished = false
 await mkdir(out, { recursive: true })
 for (const width of [1280, 390]) {
   for (const theme of ['light', 'dark']) {
@@ -18,6 +35,8 @@ for (const width of [1280, 390]) {
     await save('sign-in')
     await page.evaluate(() => localStorage.setItem('holdfast.language', 'en')) // the steps below go by English names
     await signIn(page)
+    if (!furnished) await furnish(page)
+    furnished = true
     await useKey(page)
     await page.getByRole('button', { name: /long briefing/ }).click()
     await page.locator('.facts').first().waitFor()
@@ -25,7 +44,11 @@ for (const width of [1280, 390]) {
     await page.getByRole('button', { name: 'Send' }).waitFor()
     if (width > 600) await page.getByRole('switch', { name: 'Demo tool' }).check()
     if (width > 600) await ask(page, 'What time is it in Shanghai? RUNTOOL')
+    const session = await page.getByTestId('session-id').textContent()
     if (theme === 'dark') await page.evaluate(() => localStorage.setItem('holdfast.language', 'zh'))
+    await page.goto(`${base}/console/affinity?raw_session_id=${session}&key=demo`)
+    await page.locator('.records').waitFor()
+    await save('affinity')
     await install(page)
     for (const path of pages) {
       await page.goto(base + '/console/' + path)
@@ -36,6 +59,7 @@ for (const width of [1280, 390]) {
         await page.locator('.detail .twist').first().click()
         await page.locator('.exchange').waitFor()
       }
+      if (path.includes('revisions')) await page.locator('.revision-list button').nth(1).click()
       if (path.includes('explain')) await page.locator('form button[type=submit]').click()
       if (path.includes('usage')) await page.locator('.chart canvas').nth(3).waitFor()
       await page.evaluate(() => document.fonts.ready)

@@ -20,8 +20,10 @@ export function Shell({ session, children }: { session: Session; children: React
   const [location] = useLocation()
   const signOut = useSignOut()
   const main = useRef<HTMLElement>(null)
+  const nav = useRef<HTMLElement>(null)
   const here = pages.find((p) => location.startsWith('/' + p.path))
   useEffect(() => {
+    nav.current?.querySelector('.on')?.scrollIntoView?.({ block: 'nearest', inline: 'nearest' })
     document.title = here ? `${t(`pages.${here.path}`)} · Holdfast` : 'Holdfast'
   }, [here, t])
   return (
@@ -29,7 +31,7 @@ export function Shell({ session, children }: { session: Session; children: React
       <a className="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus() }}>{t('ui.skip')}</a>
       <aside className="side">
         <p className="brand"><Mark /> Holdfast</p>
-        <nav aria-label={t('ui.pages')}>
+        <nav ref={nav} aria-label={t('ui.pages')}>
           {pages.filter((p) => session.role === 'admin' || !p.admin).map((p) => (
             <Link key={p.path} href={`/${p.path}`} className={p === here ? 'on' : ''} aria-current={p === here ? 'page' : undefined}>
               <Icon name={p.icon} /> <span>{t(`pages.${p.path}`)}</span>
