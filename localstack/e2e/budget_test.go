@@ -90,7 +90,7 @@ func TestBudgetsUnderRaces(t *testing.T) {
 					t.Fatalf("%d served, %d not counted, %d calls", served, uncounted, r.calls())
 				case strict && paid > usd:
 					t.Errorf("%d were served for %g USD of %g", served, paid, usd)
-				case !strict && (served != 64 || paid < usd): // all were in flight
+				case !strict && paid < usd: // nobody is refused before it is used up; those in flight by then are served
 					t.Fatalf("%d served for %g USD", served, paid)
 				}
 				lost := strings.Count(r.Log()+second.Log(), "a limit was not charged") + strings.Count(r.Log()+second.Log(), "lapses instead")
