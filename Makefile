@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists what can be made.
 PORT ?= 8080
-FUZZTIME ?= 3s
+FUZZTIME ?= 2000x
 export CGO_ENABLED ?= 1
 
 .PHONY: synth deploy admitted infra-test local-up local-deploy local-test local-down
@@ -67,7 +67,7 @@ unit:
 	go test -race -timeout 20m -p 1 $(alone)
 	HOLDFAST_E2E_RIG=lambda go test -timeout 20m holdfast/localstack/e2e
 
-fuzz: ## every fuzz target for a few seconds
+fuzz: ## every fuzz target for some thousand inputs, or as long as FUZZTIME says
 	@scripts/fuzz $(FUZZTIME)
 
 bench: ## the benchmarks, beside a bare reverse proxy in the same run; BENCH=-quick for a look
