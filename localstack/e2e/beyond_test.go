@@ -45,6 +45,7 @@ func beyondLambda() map[string]string {
 		"TestS15RoundRobin":                     own,
 		"TestR1Down":                            own,
 		"TestVideoCut":                          unseen,
+		"TestMetrics":                           own,
 		"TestP4Keys":                            own,
 		"TestKeysWithoutStore":                  own,
 		"TestBudgetsUnderRaces/.*/strict=false": four,

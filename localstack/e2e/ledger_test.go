@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"holdfast/localstack/accounts"
 	"holdfast/localstack/e2e/process"
@@ -273,7 +274,13 @@ func TestReportShape(t *testing.T) {
 	turnOf(t, r.URL, "chat", "one", false)
 	turnOf(t, r.URL, "chat", "two", true)
 	events(t, r.URL, 2)
-	got := read[map[string]any](t, r.URL+"/admin/usage/sessions?days=7&limit=1&offset=1")
+	var got map[string]any
+	for range 500 { // sums follow their events
+		if got = read[map[string]any](t, r.URL+"/admin/usage/sessions?days=7&limit=1&offset=1"); got["total"] == 2.0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	entry := got["entries"].([]any)[0].(map[string]any)
 	var names []string
 	for name := range entry {

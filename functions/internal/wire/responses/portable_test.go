@@ -185,6 +185,9 @@ func FuzzPortable(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
+		if !jsonedit.Valid(bytes.TrimSpace(input)) { // two values that only look like one inside of a body
+			return
+		}
 		_, err := jsonedit.Parse(append(append([]byte(`{"input":`), input...), '}'))
 		for _, out := range [][]byte{responses.Portable(input), responses.Rebuilt(input)} {
 			if err == nil && !jsonedit.Valid(bytes.TrimSpace(out)) {
