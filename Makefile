@@ -53,8 +53,7 @@ deps:
 setup: ## install what the tests need (npm packages)
 	@scripts/setup
 
-# The end-to-end suite runs twice: as each test says, and with every gateway as
-# the bootstrap that is deployed. What shares one DynamoDB wire with processes of its own runs alone: a machine
+# What shares one DynamoDB wire with processes of its own runs alone: a machine
 # that is busy with other tests would miss the store's deadlines.
 alone = holdfast/affinity/store/dynamo holdfast/localstack/e2e
 
@@ -65,6 +64,8 @@ unit:
 	go test -race -timeout 20m -skip '^$(many)$$' $$(go list ./... | grep -vFx $(addprefix -e ,$(alone)))
 	go test -timeout 20m -run '^$(many)$$' holdfast/functions/internal/ledger
 	go test -race -timeout 20m -p 1 $(alone)
+
+lambda-test: setup console ## the end-to-end suite once more, every gateway as the bootstrap that is deployed
 	HOLDFAST_E2E_RIG=lambda go test -timeout 20m holdfast/localstack/e2e
 
 fuzz: ## every fuzz target for some thousand inputs, or as long as FUZZTIME says
