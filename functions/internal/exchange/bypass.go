@@ -50,10 +50,7 @@ func (x *Exchange) ServeBypass(w http.ResponseWriter, r *http.Request, in Reques
 	e := x.errands(w, r, in)
 	defer e.settleLater(ctx)
 	if p := e.chooseNative(ctx); p != nil {
-		if ctx.Err() != nil && ended(ctx) == routing.Cancelled {
-			e.left()
-		}
-		e.refuse(p)
+		e.turnAway(ctx, p)
 		return
 	}
 	e.unpaid = safe(r.Method) // what the provider charges for the rest is not known

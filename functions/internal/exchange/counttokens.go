@@ -23,10 +23,7 @@ func (x *Exchange) CountTokens(w http.ResponseWriter, r *http.Request, in Reques
 	e.in.Endpoint = wire.EndpointMessages // whose session, preference and deployments these are
 	defer e.settleLater(ctx)
 	if p := e.prepare(ctx); p != nil {
-		if ctx.Err() != nil && ended(ctx) == routing.Cancelled {
-			e.left()
-		}
-		e.refuse(p)
+		e.turnAway(ctx, p)
 		return
 	}
 	_, first := e.decision.Start(e.Now())

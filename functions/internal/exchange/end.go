@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -105,6 +106,17 @@ func (e *exchange) abort(t tried) {
 		p = wire.Refuse(wire.DeadlineExceeded)
 	}
 	e.breakOff(p)
+}
+
+// turnAway answers with a problem that was met before any deployment was asked.
+// What is the client's own doing is told even to one that seems to have left:
+// it may only have closed its sending side. Anything else may come of its
+// leaving.
+func (e *exchange) turnAway(ctx context.Context, p *wire.Problem) {
+	if p.Status >= http.StatusInternalServerError && ctx.Err() != nil && ended(ctx) == routing.Cancelled {
+		e.left()
+	}
+	e.refuse(p)
 }
 
 // left ends an exchange whose client has gone: nobody reads what would be said.

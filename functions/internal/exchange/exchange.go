@@ -158,10 +158,7 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 	e.line = telemetry.Exchange{Start: in.Start, RequestID: in.ID, Endpoint: in.Endpoint, KeyID: in.Principal.Caller.ID, UserPath: in.Principal.Caller.UserPath}
 	defer e.settleLater(ctx)
 	if p := e.prepare(ctx); p != nil {
-		if ctx.Err() != nil && ended(ctx) == routing.Cancelled {
-			e.left()
-		}
-		e.refuse(p)
+		e.turnAway(ctx, p)
 		return
 	}
 	if e.found != nil {

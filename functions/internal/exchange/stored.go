@@ -68,10 +68,7 @@ func (x *Exchange) Stored(w http.ResponseWriter, r *http.Request, in Request, id
 	defer e.settleLater(ctx)
 	s := &inquiry{e, id, op}
 	if p := s.serve(ctx); p != nil {
-		if ctx.Err() != nil && ended(ctx) == routing.Cancelled {
-			e.left()
-		}
-		e.refuse(p)
+		e.turnAway(ctx, p)
 	}
 }
 
