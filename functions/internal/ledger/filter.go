@@ -79,6 +79,31 @@ func (f *Filter) may(digits string, s *session) bool {
 	}))
 }
 
+// must reports whether a session that may have an exchange that is chosen has one
+// for certain, by what was seen of it alone. What all of its exchanges share needs
+// no other look, and of the rest one thing may be asked: two may never have come
+// together.
+func (f *Filter) must(s *session) bool {
+	if s.more || !f.From.IsZero() && time.UnixMilli(s.first).Before(f.From) {
+		return false
+	}
+	asked := 0
+	for _, pair := range [...][2]string{{seenKey, f.Key}, {seenStatus, f.Status}} { // every exchange has one of each
+		if pair[1] != "" && len(s.names(pair[0])) > 1 {
+			asked++
+		}
+	}
+	for _, wanted := range [...]string{f.UserPath, f.Model, f.Provider, f.Deployment, f.Label} {
+		if wanted != "" {
+			asked++
+		}
+	}
+	if !f.To.IsZero() && !time.UnixMilli(s.last).Before(f.To) {
+		asked++
+	}
+	return asked <= 1
+}
+
 // fingerprint marks the cursors of a list, so that those of another one are
 // refused.
 func (f *Filter) fingerprint(list string) string {

@@ -18,10 +18,13 @@ type listing struct {
 	walk   *walk
 	page   SessionPage
 	passed int // sessions that are chosen and were passed over for the offset
+
+	next store.Handle // taken from the walk, but not on the page
+	more bool         // there is such a one
 }
 
 // run fills the page. Without a filter the hours' counts say how many sessions
-// there are, and where an offset leads.
+// there are, and where an offset leads; with one they are counted one by one.
 func (l *listing) run(ctx context.Context, first bool) (SessionPage, error) {
 	l.page.Sessions = []Session{}
 	limit, budget, to := store.MaxPage, filteredBudget, time.Time{}
@@ -35,24 +38,78 @@ func (l *listing) run(ctx context.Context, first bool) (SessionPage, error) {
 			to = total.leap(&l.at.Skip)
 			limit = min(l.limit+l.at.Skip+1, store.MaxPage)
 		}
-		l.page.Total, l.page.AtLeast = total.from(l.filter.From)
+		if l.page.Total, l.page.AtLeast, err = l.since(ctx, total, l.filter.From); err != nil {
+			return SessionPage{}, err
+		}
 	}
-	queries := make([]store.Query, shards)
-	for i := range queries {
-		queries[i] = spanned(store.Query{Partition: sessionList(i), Indexed: true, Limit: limit}, "", l.filter.From, to)
-	}
-	l.walk = newWalk(l.Store, queries, l.at.After, budget)
+	l.walk = newWalk(l.Store, sessionQueries(limit, l.filter.From, to), l.at.After, budget)
 	ended, err := l.fill(ctx)
+	if err == nil && !l.filter.open() {
+		err = l.total(ctx, ended)
+	}
 	if err != nil {
 		return SessionPage{}, err
 	}
 	if !ended {
 		l.page.Next = l.at.text(l.mark)
 	}
-	if !l.filter.open() {
-		l.page.Total, l.page.AtLeast = l.passed+len(l.page.Sessions), !ended || !first
-	}
 	return l.page, nil
+}
+
+// sessionQueries ask for the sessions that were active last in a stretch of time.
+func sessionQueries(limit int, from, to time.Time) []store.Query {
+	queries := make([]store.Query, shards)
+	for i := range queries {
+		queries[i] = spanned(store.Query{Partition: sessionList(i), Indexed: true, Limit: limit}, "", from, to)
+	}
+	return queries
+}
+
+// total counts the sessions that are chosen: those of the pages so far, told by
+// the cursor, and of this one, and then those that follow, as far as that may go.
+// Once all are counted, the cursor carries their number from page to page.
+func (l *listing) total(ctx context.Context, ended bool) error {
+	l.at.Seen += l.passed + len(l.page.Sessions)
+	l.page.Total = max(l.at.Seen, l.at.Total)
+	if l.at.Total == 0 && !ended {
+		behind, all, err := l.behind(ctx)
+		if err != nil {
+			return err
+		}
+		if l.page.Total, l.page.AtLeast = l.at.Seen+behind, !all; all {
+			l.at.Total = l.page.Total
+		}
+	}
+	l.page.AtLeast = l.page.AtLeast || l.page.Total > maxTotal
+	return nil
+}
+
+// behind counts the sessions that are chosen behind the page; all is false where
+// there may be more than it has looked at.
+func (l *listing) behind(ctx context.Context) (n int, all bool, _ error) {
+	rest := &listing{Reader: l.Reader, filter: l.filter, at: l.at, walk: l.walk}
+	rest.walk.left += countBudget
+	h, more := l.next, l.more
+	for {
+		if more {
+			_, _, found, err := rest.stands(ctx, h, true)
+			switch {
+			case errors.Is(err, errSpent):
+				return n, false, nil
+			case err != nil:
+				return n, false, err
+			case found:
+				n++
+			}
+		}
+		var err error
+		switch h, _, more, err = rest.walk.next(ctx); {
+		case errors.Is(err, errSpent):
+			return n, false, nil
+		case err != nil || !more:
+			return n, true, err
+		}
+	}
 }
 
 // one is the page of a single session. It is looked through as far as it takes.
@@ -86,11 +143,13 @@ func (l *listing) fill(ctx context.Context) (ended bool, _ error) {
 		case !ok:
 			return true, nil
 		case len(l.page.Sessions) == l.limit:
+			l.next, l.more = h, true
 			return false, nil
 		}
 		err = l.visit(ctx, h)
 		switch {
 		case errors.Is(err, errSpent):
+			l.next, l.more = h, true
 			return false, nil
 		case err != nil:
 			return false, err
@@ -101,22 +160,9 @@ func (l *listing) fill(ctx context.Context) (ended bool, _ error) {
 
 // visit adds a session to the page where it is chosen and not passed over.
 func (l *listing) visit(ctx context.Context, h store.Handle) error {
-	digits := h.Key().Partition[len("session/"):]
-	s, err := decodeSession(h)
-	if err != nil {
+	s, latest, found, err := l.stands(ctx, h, false)
+	if err != nil || !found {
 		return err
-	}
-	if !l.filter.open() && !l.filter.may(digits, s) {
-		return nil
-	}
-	latest, err := decodeEvent(s.latest)
-	if err != nil {
-		return err
-	}
-	if !l.filter.open() && !l.filter.Matches(&latest) {
-		if found, err := l.search(ctx, digits, &latest); !found || err != nil {
-			return err
-		}
 	}
 	if l.at.Skip > 0 {
 		l.at.Skip--
@@ -124,10 +170,36 @@ func (l *listing) visit(ctx context.Context, h store.Handle) error {
 		return nil
 	}
 	l.page.Sessions = append(l.page.Sessions, Session{
-		ID: sessionPrefix + digits, UserPath: latest.UserPath, Sums: s.sums, First: time.UnixMilli(s.first).UTC(), Last: time.UnixMilli(s.last).UTC(),
+		ID: sessionPrefix + digitsOf(h), UserPath: latest.UserPath, Sums: s.sums, First: time.UnixMilli(s.first).UTC(), Last: time.UnixMilli(s.last).UTC(),
 		Deployments: s.names(seenDeployment), Models: s.names(seenModel), Latest: latest,
 	})
 	return nil
+}
+
+// digitsOf is the session's id in its record's address.
+func digitsOf(h store.Handle) string { return h.Key().Partition[len("session/"):] }
+
+// stands finds the latest exchange of a session that is chosen. Who only counts
+// is told that there is one, and not always which.
+func (l *listing) stands(ctx context.Context, h store.Handle, counts bool) (s *session, latest Event, found bool, err error) {
+	digits := digitsOf(h)
+	if s, err = decodeSession(h); err != nil {
+		return s, latest, false, err
+	}
+	if !l.filter.open() && !l.filter.may(digits, s) {
+		return s, latest, false, nil
+	}
+	if counts && l.filter.must(s) {
+		return s, latest, true, nil
+	}
+	if latest, err = decodeEvent(s.latest); err != nil {
+		return s, latest, false, err
+	}
+	if l.filter.open() || l.filter.Matches(&latest) {
+		return s, latest, true, nil
+	}
+	found, err = l.search(ctx, digits, &latest)
+	return s, latest, found, err
 }
 
 // search looks through a session's own exchanges for the latest that is chosen.
@@ -153,90 +225,3 @@ func (l *listing) search(ctx context.Context, digits string, latest *Event) (fou
 	}
 	return found, err
 }
-
-// census counts sessions by the hour of their last activity.
-type census struct {
-	hours map[int64]int64 // by the hour since 1970
-	now   int64
-}
-
-// count reads the census since the filter's beginning.
-func (r *Reader) count(ctx context.Context, from time.Time) (census, error) {
-	c := census{hours: map[int64]int64{}, now: r.Now().Unix() / 3600}
-	err := r.days(ctx, byTotal, from, time.Time{}, func(date time.Time, _ string, d *day) {
-		for hour := range d.hours {
-			if n := d.hours[hour][Settled]; n != 0 {
-				c.hours[date.Unix()/3600+int64(hour)] += n
-			}
-		}
-	})
-	return c, err
-}
-
-// from is how many sessions were active last since a time, and whether there may
-// be more: those of an hour that the time is within.
-func (c census) from(at time.Time) (total int, atLeast bool) {
-	first := int64(0)
-	if !at.IsZero() {
-		first = (at.Unix() + 3599) / 3600
-	}
-	for hour, n := range c.hours {
-		if hour >= first {
-			total += int(n)
-		}
-	}
-	inside := !at.IsZero() && at.Unix()%3600 != 0
-	return total, inside || total > maxTotal
-}
-
-// leap takes whole hours off an offset, and returns the end of those that are
-// left; the zero time where that is now.
-func (c census) leap(skip *int) time.Time {
-	to := time.Time{}
-	if *skip == 0 || len(c.hours) == 0 {
-		return to
-	}
-	first := c.now
-	for hour := range c.hours {
-		first = min(first, hour)
-	}
-	for hour := c.now + 1; hour >= first && int64(*skip) >= c.hours[hour]; hour-- {
-		*skip -= int(c.hours[hour])
-		to = time.Unix(hour*3600, 0)
-	}
-	return to
-}
-
-// days visits the days of a dimension. To is the first that does not count.
-func (r *Reader) days(ctx context.Context, dimension string, from, to time.Time, visit func(date time.Time, name string, d *day)) error {
-	queries := make([]store.Query, shards)
-	for i := range queries {
-		queries[i] = store.Query{Partition: dayPartition(i, dimension)}
-		if !from.IsZero() {
-			queries[i].From = dateOf(from)
-		}
-		if !to.IsZero() {
-			queries[i].To = dateOf(to.Add(-1)) + "0" // behind the names of that day
-		}
-	}
-	w := newWalk(r.Store, queries, "", maxDayRequests)
-	for {
-		h, sort, ok, err := w.next(ctx)
-		if err != nil || !ok {
-			return err
-		}
-		d, err := decodeDay(h)
-		if err != nil {
-			return err
-		}
-		date, name := dayName(sort)
-		at, err := time.Parse(time.DateOnly, date)
-		if err != nil {
-			return ErrCorrupt
-		}
-		visit(at, name, d)
-	}
-}
-
-// maxDayRequests bounds what one dimension of a summary costs.
-const maxDayRequests = 48

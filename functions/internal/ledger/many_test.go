@@ -77,6 +77,28 @@ func TestHundredThousand(t *testing.T) {
 			return err
 		})
 	}
+	mid := c.Now().Add(-count / 2 * 5 * time.Second).Add(7 * time.Minute) // within an hour
+	for name, row := range map[string]struct {
+		filter  Filter
+		want    int
+		atLeast bool
+	}{
+		"key":   {Filter{Key: "key-3"}, count / perSession / 2, false},
+		"model": {Filter{Model: "model-2"}, count / perSession, false},
+		"to":    {Filter{To: mid}, count/perSession/2 + 9, false},
+		"from":  {Filter{From: mid}, count/perSession/2 - 8, false},
+		"two":   {Filter{Model: "model-1", Deployment: "dep-1"}, 0, true}, // each must be looked through
+	} {
+		asked := s.requests()
+		p, err := r.Sessions(t.Context(), row.filter, Page{Limit: 50})
+		if n := s.requests() - asked; err != nil || n > filteredBudget+countBudget || p.AtLeast != row.atLeast || !p.AtLeast && p.Total != row.want {
+			t.Errorf("%s: total %d (at least: %v), want %d, after %d requests: %v", name, p.Total, p.AtLeast, row.want, n, err)
+		}
+		next, err := r.Sessions(t.Context(), row.filter, Page{Limit: 50, Cursor: p.Next})
+		if err != nil || !row.atLeast && (next.Total != row.want || next.AtLeast) || len(next.Sessions) == 50 && next.Sessions[0].ID == p.Sessions[0].ID {
+			t.Errorf("%s: then total %d (at least: %v): %v", name, next.Total, next.AtLeast, err)
+		}
+	}
 	within("one session", func() error {
 		p, err := r.Events(t.Context(), Filter{Session: scoped(77)}, Page{Limit: 50})
 		if len(p.Events) != perSession {

@@ -12,6 +12,7 @@ import (
 const (
 	plainBudget    = 8  // without a filter
 	filteredBudget = 32 // with one: a page may come short, with a cursor
+	countBudget    = 72 // beside that, to count what follows a filtered page of sessions: 10,000 of them, and some that must be looked through
 )
 
 // Reader reports what was booked.

@@ -131,6 +131,8 @@ type cursor struct {
 	Skip   int    `json:"s,omitempty"` // records that are still to be passed over
 	Within string `json:"w,omitempty"` // a session that was not looked through
 	Inner  string `json:"i,omitempty"` // position in it
+	Seen   int    `json:"n,omitempty"` // sessions that are chosen and were on pages before, or passed over
+	Total  int    `json:"t,omitempty"` // all sessions that are chosen; 0: they are not counted yet
 }
 
 // text returns the cursor for a list's clients.
@@ -152,7 +154,7 @@ func parseCursor(text, mark string) (cursor, error) {
 		return cursor{}, ErrInvalid
 	}
 	var c cursor
-	if json.Unmarshal(plain[len(mark):], &c) != nil || len(c.After) > store.MaxKeyBytes || len(c.Inner) > store.MaxKeyBytes || c.Skip < 0 {
+	if json.Unmarshal(plain[len(mark):], &c) != nil || len(c.After) > store.MaxKeyBytes || len(c.Inner) > store.MaxKeyBytes || min(c.Skip, c.Seen, c.Total) < 0 {
 		return cursor{}, ErrInvalid
 	}
 	return c, nil
