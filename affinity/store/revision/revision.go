@@ -47,6 +47,9 @@ func Key() store.Key {
 	return store.Key{Table: store.Config, Partition: partition, Sort: "current"}
 }
 
+// stamp is the form of the time that a version's name begins with.
+const stamp = "20060102T150405.000"
+
 // documentKey addresses one version. Versions sort by the time they were
 // written.
 func documentKey(name string) store.Key {
@@ -124,7 +127,7 @@ func (l Log) Put(ctx context.Context, head store.Handle, document []byte, now ti
 	if err != nil {
 		return head, err
 	}
-	name := now.UTC().Format("20060102T150405.000") + "-" + rand.Text()[:8]
+	name := now.UTC().Format(stamp) + "-" + rand.Text()[:8]
 	absent, err := l.Store.Read(ctx, documentKey(name))
 	if err != nil {
 		return head, err
@@ -165,13 +168,19 @@ func (l Log) Document(ctx context.Context, name string) ([]byte, error) {
 	return unpack(record.Value)
 }
 
-// List returns the names of stored versions, newest first, and the cursor of the
-// next page. A bad cursor is store.ErrInvalid.
-func (l Log) List(ctx context.Context, cursor string, limit int) (names []string, next string, err error) {
+// List returns the names of versions that were stored in [from, to), newest
+// first, and the cursor of the next page; zero times are no bounds. A bad cursor
+// is store.ErrInvalid.
+func (l Log) List(ctx context.Context, from, to time.Time, cursor string, limit int) (names []string, next string, err error) {
 	const prefix = "revision/"
-	page, err := l.Store.Query(ctx, store.Query{
-		Table: store.Config, Partition: partition, From: prefix, To: prefix + "~", Reverse: true, Cursor: cursor, Limit: limit,
-	})
+	q := store.Query{Table: store.Config, Partition: partition, From: prefix, To: prefix + "~", Reverse: true, Cursor: cursor, Limit: limit}
+	if !from.IsZero() {
+		q.From = prefix + from.UTC().Format(stamp)
+	}
+	if !to.IsZero() {
+		q.To = prefix + to.UTC().Format(stamp) // before all names of that instant
+	}
+	page, err := l.Store.Query(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -37,8 +38,9 @@ type Configuration interface {
 	// returns every problem of a document that may not rule. Errors:
 	// store.ErrConflict, and the store's others.
 	Replace(ctx context.Context, revision string, doc *catalog.Document) (next string, problems []catalog.Problem, err error)
-	// Revisions lists what was stored, newest first.
-	Revisions(ctx context.Context, cursor string, limit int) (names []string, next string, err error)
+	// Revisions lists what was stored in [from, to), newest first; zero times are
+	// no bounds.
+	Revisions(ctx context.Context, from, to time.Time, cursor string, limit int) (names []string, next string, err error)
 	// Revision returns the document that was stored under a name, fit to be
 	// shown. Errors: ErrNoRevision, and the store's.
 	Revision(ctx context.Context, name string) (document []byte, err error)
@@ -74,14 +76,7 @@ type api struct {
 // New returns the handler of everything under /admin/.
 func New(c Config) http.Handler {
 	a := &api{Config: c, sum: sha256.Sum256([]byte(c.Key)), mux: http.NewServeMux()}
-	a.mux.HandleFunc("/admin/config", methods(map[string]http.HandlerFunc{"GET": a.getConfig, "PUT": a.putConfig}))
-	a.mux.HandleFunc("/admin/config/revisions", methods(map[string]http.HandlerFunc{"GET": a.getRevisions}))
-	a.mux.HandleFunc("/admin/keys", methods(map[string]http.HandlerFunc{"GET": a.listKeys, "POST": a.makeKey}))
-	a.mux.HandleFunc("/admin/keys/{id}", methods(map[string]http.HandlerFunc{"GET": a.getKey, "PATCH": a.changeKey, "DELETE": a.removeKey}))
-	a.mux.HandleFunc("/admin/audit/changes", methods(map[string]http.HandlerFunc{"GET": a.listChanges}))
-	a.mux.HandleFunc("/admin/config/revisions/{name}", methods(map[string]http.HandlerFunc{"GET": a.getRevision}))
-	a.mux.HandleFunc("/admin/explain", methods(map[string]http.HandlerFunc{"POST": a.explain}))
-	a.report()
+	a.routes()
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, wire.Refuse(wire.RouteNotFound)) })
 	return http.HandlerFunc(a.serve)
 }
@@ -112,7 +107,11 @@ func sound(r *http.Request) *wire.Problem {
 	if r.URL.Path != path.Clean(r.URL.Path) {
 		return wire.Refuse(wire.RouteNotFound)
 	}
-	for name, values := range r.URL.Query() {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return wire.Refuse(wire.InvalidRequest).Saying("The query is not of the form name=value&name=value, percent-encoded. Mend it and ask again.")
+	}
+	for name, values := range query {
 		if !utf8.ValidString(name + strings.Join(values, "")) {
 			return wire.Refuse(wire.InvalidRequest).Saying("The query must be UTF-8 text. Mend its parameters and ask again.")
 		}

@@ -90,14 +90,17 @@ func invalid() *wire.Problem {
 // getRevisions lists what was stored, newest first.
 func (a *api) getRevisions(w http.ResponseWriter, r *http.Request) {
 	limit, p := limitOf(r)
-	if p != nil {
-		refuse(w, p)
-		return
+	from, to, bad := a.spanOf(r, 0)
+	for _, p := range []*wire.Problem{p, bad} {
+		if p != nil {
+			refuse(w, p)
+			return
+		}
 	}
-	names, next, err := a.Configuration.Revisions(r.Context(), r.URL.Query().Get("cursor"), limit)
+	names, next, err := a.Configuration.Revisions(r.Context(), from, to, r.URL.Query().Get("cursor"), limit)
 	switch {
 	case errors.Is(err, store.ErrInvalid):
-		refuse(w, wire.Refuse(wire.InvalidRequest).About("cursor").Saying("cursor must be the next_cursor of an earlier page."))
+		refuse(w, badCursor())
 		return
 	case err != nil:
 		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))

@@ -26,7 +26,7 @@ type Health interface {
 // longer.
 const maxRest = 7 * 24 * time.Hour
 
-// trafficDays is over how much time shares are counted.
+// trafficTime is over how much time shares are counted where nothing is said.
 const trafficTime = 24 * time.Hour
 
 // liveDeployment is a deployment with its state.
@@ -44,22 +44,36 @@ type liveDeployment struct {
 	CoolingReason string     `json:"cooling_reason"`
 	Drained       bool       `json:"drained"`
 	Failures      int        `json:"failures"`        // that count towards the next rest
-	Requests      int64      `json:"requests"`        // of the last day
-	TrafficShare  *float64   `json:"traffic_share"`   // of its model's, in the last day; null without any
-	CacheHitShare *float64   `json:"cache_hit_share"` // of its input tokens, in the last day; null without any
+	Requests      int64      `json:"requests"`        // of the stretch of time
+	TrafficShare  *float64   `json:"traffic_share"`   // of its model's, in that time; null without any
+	CacheHitShare *float64   `json:"cache_hit_share"` // of its input tokens, in that time; null without any
 	Priced        bool       `json:"priced"`
 	PriceDate     string     `json:"price_date"` // of the public list that the price is from; "" where the document gives it
 }
 
-// listDeployments is the live state of all deployments.
+// listDeployments is the live state of deployments: all of them, or those of a
+// model or a provider. A stretch of time is that whose traffic is counted.
 func (a *api) listDeployments(w http.ResponseWriter, r *http.Request) {
 	known := a.Snapshot().Catalog
+	chosen := a.deploymentsOf(r, known)
+	page, next, p := cut(r, chosen, func(t *catalog.Target) string { return t.ID })
+	span, bad := a.trafficOf(r)
+	for _, p := range []*wire.Problem{p, bad} {
+		if p != nil {
+			refuse(w, p)
+			return
+		}
+	}
 	rests, err := a.Health.Rests(r.Context(), known)
 	if err != nil {
 		refuse(w, unread(err))
 		return
 	}
-	sum, err := a.Ledger.Summary(r.Context(), ledger.Filter{From: a.Now().Add(-trafficTime), To: a.Now()}, time.Hour)
+	step := time.Hour
+	if span.To.Sub(span.From) > 30*24*time.Hour {
+		step = 24 * time.Hour
+	}
+	sum, err := a.Ledger.Summary(r.Context(), span, step)
 	if err != nil {
 		refuse(w, unread(err))
 		return
@@ -72,17 +86,47 @@ func (a *api) listDeployments(w http.ResponseWriter, r *http.Request) {
 			perModel[t.Model] += one.Sums[ledger.Requests]
 		}
 	}
-	entries := []liveDeployment{}
+	entries := make([]liveDeployment, len(page))
+	for i, t := range page {
+		entries[i] = a.live(t, rests[t.ID], served[t.ID], perModel[t.Model])
+	}
+	answerList(w, r, []string{"deployment", "model", "upstream_model", "connection", "provider", "protocol", "enabled", "weight", "cooling_until", "cooling_reason",
+		"drained", "failures", "requests", "traffic_share", "cache_hit_share", "priced", "price_date"}, entries, next)
+}
+
+// deploymentsOf are the deployments that are asked for, by model.
+func (a *api) deploymentsOf(r *http.Request, known *catalog.Catalog) (chosen []*catalog.Target) {
+	q := r.URL.Query()
+	provider, deployment, model := q.Get("provider"), q.Get("deployment"), q.Get("model")
+	wanted := known.Pool(model)
 	for _, pool := range known.Public() {
 		if pool.Group() {
 			continue
 		}
 		for _, t := range pool.Deployments {
-			entries = append(entries, a.live(t, rests[t.ID], served[t.ID], perModel[t.Model]))
+			member := model == ""
+			if wanted != nil {
+				_, member = wanted.Position(t.ID)
+			}
+			if member && (provider == "" || provider == t.Account.Provider) && (deployment == "" || deployment == t.ID) {
+				chosen = append(chosen, t)
+			}
 		}
 	}
-	answerList(w, r, []string{"deployment", "model", "upstream_model", "connection", "provider", "protocol", "enabled", "weight", "cooling_until", "cooling_reason",
-		"drained", "failures", "requests", "traffic_share", "cache_hit_share", "priced", "price_date"}, entries, "")
+	return chosen
+}
+
+// trafficOf is the stretch of time whose traffic is counted: the last day, if
+// nothing is said.
+func (a *api) trafficOf(r *http.Request) (ledger.Filter, *wire.Problem) {
+	from, to, p := a.spanOf(r, 0)
+	if to.IsZero() {
+		to = a.Now()
+	}
+	if from.IsZero() {
+		from = to.Add(-trafficTime)
+	}
+	return ledger.Filter{From: from, To: to}, p
 }
 
 func (a *api) live(t *catalog.Target, rest cooldown.Status, sums *ledger.Sums, ofModel int64) liveDeployment {

@@ -16,15 +16,38 @@ import (
 	"holdfast/routing/catalog"
 )
 
-// listGroups lists the groups of the document in force.
+// listGroups lists the groups of the document in force: all of them, or those
+// that stand for a model, or reach a deployment or a provider.
 func (a *api) listGroups(w http.ResponseWriter, r *http.Request) {
 	doc, revision, err := a.document(r.Context())
 	if err != nil {
 		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
 		return
 	}
+	groups := slices.DeleteFunc(doc.Groups, func(g catalog.Group) bool { return !a.reaches(r, g) })
+	page, next, p := cut(r, groups, func(g catalog.Group) string { return g.Name })
+	if p != nil {
+		refuse(w, p)
+		return
+	}
 	w.Header().Set("ETag", strconv.Quote(revision))
-	answerList(w, r, []string{"name", "members", "strategy", "weights", "session_affinity", "fallbacks", "context_window_fallbacks", "content_policy_fallbacks"}, doc.Groups, "")
+	answerList(w, r, []string{"name", "members", "strategy", "weights", "session_affinity", "fallbacks", "context_window_fallbacks", "content_policy_fallbacks"}, page, next)
+}
+
+// reaches reports whether a group is among those that are asked for.
+func (a *api) reaches(r *http.Request, g catalog.Group) bool {
+	q, known := r.URL.Query(), a.Snapshot().Catalog
+	if model := q.Get("model"); model != "" && model != g.Name && !slices.Contains(g.Members, model) {
+		return false
+	}
+	deployment, provider := q.Get("deployment"), q.Get("provider")
+	if deployment == "" && provider == "" {
+		return true
+	}
+	pool := known.Pool(g.Name)
+	return pool != nil && slices.ContainsFunc(pool.Deployments, func(t *catalog.Target) bool {
+		return (deployment == "" || deployment == t.ID) && (provider == "" || provider == t.Account.Provider)
+	})
 }
 
 // document reads the document in force, to be changed and put back.

@@ -69,36 +69,6 @@ func (a *api) state(e keys.Entry) []byte {
 	return trail.State(shown)
 }
 
-// listKeys lists stored keys. The filters user_path (with all below it) and key
-// (an id) apply to each page, which may be shorter for it.
-func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
-	limit, p := limitOf(r)
-	if p != nil {
-		refuse(w, p)
-		return
-	}
-	q := r.URL.Query()
-	all, next, err := a.Keys.List(r.Context(), q.Get("cursor"), limit)
-	switch {
-	case errors.Is(err, store.ErrInvalid):
-		refuse(w, badCursor())
-		return
-	case err != nil:
-		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
-		return
-	}
-	path, id := strings.TrimSuffix(q.Get("user_path"), "/"), q.Get("key")
-	shown := make([]shownKey, 0, len(all))
-	for _, e := range all {
-		one := a.show(e)
-		if (id == "" || id == one.ID) && (path == "" || one.UserPath == path || strings.HasPrefix(one.UserPath, path+"/")) {
-			shown = append(shown, one)
-		}
-	}
-	columns := []string{"id", "user", "team", "organization", "user_path", "models", "template", "budget", "limits", "enabled", "expires", "created", "updated"}
-	answerList(w, r, columns, shown, next)
-}
-
 // makeKey makes a key of the fields that are sent and tells it, this once.
 func (a *api) makeKey(w http.ResponseWriter, r *http.Request) {
 	text, p := body(r, maxKey)

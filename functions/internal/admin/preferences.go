@@ -72,16 +72,13 @@ func (a *api) listPreferences(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p)
 		return
 	}
-	latest, err := a.latest(r.Context(), scoped)
-	if err != nil {
-		refuse(w, unread(err))
+	key, latest, p := a.preferencesOf(r, scoped)
+	if p != nil {
+		refuse(w, p)
 		return
 	}
-	key := ""
-	if raw := r.URL.Query().Get("raw_session_id"); raw != "" {
-		key = affinity.SessionKey(identity.KeyScope(r.URL.Query().Get("key")), raw)
-	} else if latest != nil {
-		key = latest.AffinityKey
+	if owner := r.URL.Query().Get("key"); owner != "" && latest != nil && latest.Key != owner {
+		key, latest = "", nil // another key's session
 	}
 	entries := []shownPreference{}
 	if key != "" {
@@ -91,14 +88,57 @@ func (a *api) listPreferences(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		for _, one := range all {
-			entries = append(entries, showPreference(one))
+			if a.prefers(r, one.Target) {
+				entries = append(entries, showPreference(one))
+			}
 		}
 	}
-	if isCSV(r) {
-		answerList(w, r, []string{"key", "endpoint", "model", "deployment", "serving_model", "pool", "path", "revision", "expires"}, entries, "")
-		return
+	page, next, p := cut(r, entries, func(one shownPreference) string { return one.Key })
+	switch {
+	case p != nil:
+		refuse(w, p)
+	case isCSV(r):
+		answerList(w, r, []string{"key", "endpoint", "model", "deployment", "serving_model", "pool", "path", "revision", "expires"}, page, next)
+	default:
+		answer(w, map[string]any{"session_id": scoped, "entries": page, "latest": latest, "next_cursor": next})
 	}
-	answer(w, map[string]any{"session_id": scoped, "entries": entries, "latest": latest, "next_cursor": ""})
+}
+
+// preferencesOf is the key under which a session's preferences stand, "" where it
+// has none, and the session's latest exchange, nil where there is none.
+func (a *api) preferencesOf(r *http.Request, scoped string) (key string, latest *ledger.Event, _ *wire.Problem) {
+	if scoped == "" {
+		return "", nil, nil
+	}
+	latest, err := a.latest(r.Context(), scoped)
+	if err != nil {
+		return "", nil, unread(err)
+	}
+	q := r.URL.Query()
+	if raw := q.Get("raw_session_id"); raw != "" {
+		key = affinity.SessionKey(identity.KeyScope(q.Get("key")), raw)
+	} else if latest != nil {
+		key = latest.AffinityKey
+	}
+	return key, latest, nil
+}
+
+// prefers reports whether a preference is among those that are asked for: about a
+// model, for a deployment, at a provider.
+func (a *api) prefers(r *http.Request, t affinity.Target) bool {
+	q, known := r.URL.Query(), a.Snapshot().Catalog
+	if model := q.Get("model"); model != "" && model != asked(t) {
+		if pool := known.Pool(model); pool == nil || pool.Name != asked(t) {
+			return false
+		}
+	}
+	if provider := q.Get("provider"); provider != "" {
+		if served := known.Deployment(t.Deployment); served == nil || served.Account.Provider != provider {
+			return false
+		}
+	}
+	deployment := q.Get("deployment")
+	return deployment == "" || deployment == t.Deployment
 }
 
 // latest is a session's newest exchange, nil where there is none.

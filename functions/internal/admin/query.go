@@ -17,11 +17,11 @@ import (
 const maxDays = 366
 
 // filterOf reads the filters that every list of exchanges takes. Without from
-// and days it begins the given number of days ago; 0 is no beginning.
+// and days it begins the given number of days before its end; 0 is no beginning.
 func (a *api) filterOf(r *http.Request, days int) (f ledger.Filter, p *wire.Problem) {
 	q := r.URL.Query()
 	f = ledger.Filter{
-		UserPath: strings.TrimSuffix(q.Get("user_path"), "/"), Key: q.Get("key"), Model: q.Get("model"), Provider: q.Get("provider"),
+		UserPath: pathOf(r), Key: q.Get("key"), Model: q.Get("model"), Provider: q.Get("provider"),
 		Deployment: q.Get("deployment"), Label: q.Get("label"), Status: q.Get("status"),
 	}
 	if f.Session, p = a.sessionOf(r); p != nil {
@@ -30,28 +30,52 @@ func (a *api) filterOf(r *http.Request, days int) (f ledger.Filter, p *wire.Prob
 	if f.Status != "" && !regexp.MustCompile(`^[1-5]([0-9][0-9]|xx)$`).MatchString(f.Status) {
 		return f, wire.Refuse(wire.InvalidRequest).About("status").Saying("status must be an HTTP status such as 200, or a class such as 5xx.")
 	}
-	if f.From, p = timeOf(r, "from"); p != nil {
-		return f, p
+	if pool := a.Snapshot().Catalog.Pool(f.Model); pool != nil {
+		f.Model = pool.Name // an alias of it was meant
 	}
-	if f.To, p = timeOf(r, "to"); p != nil {
-		return f, p
+	f.From, f.To, p = a.spanOf(r, days)
+	return f, p
+}
+
+// spanOf reads the stretch of time that is asked for, from included and to not;
+// zero times are no bounds. Without from and days it has the given number of
+// days, 0 for no beginning. Days are whole (UTC), the last is the one that the
+// stretch ends in.
+func (a *api) spanOf(r *http.Request, days int) (from, to time.Time, p *wire.Problem) {
+	if from, p = timeOf(r, "from"); p != nil {
+		return from, to, p
 	}
-	if text := q.Get("days"); text != "" {
+	if to, p = timeOf(r, "to"); p != nil {
+		return from, to, p
+	}
+	if text := r.URL.Query().Get("days"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxDays || !f.From.IsZero() {
-			return f, wire.Refuse(wire.InvalidRequest).About("days").Saying("days must be 1 to " + strconv.Itoa(maxDays) + ", in the place of from.")
+		if err != nil || n < 1 || n > maxDays || !from.IsZero() {
+			return from, to, wire.Refuse(wire.InvalidRequest).About("days").Saying("days must be 1 to " + strconv.Itoa(maxDays) + ", in the place of from.")
 		}
 		days = n
 	}
-	if f.From.IsZero() && days > 0 {
-		f.From = a.daysAgo(days)
+	if from.IsZero() && days > 0 {
+		end := a.Now()
+		if !to.IsZero() {
+			end = to.Add(-1)
+		}
+		from = end.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
 	}
-	return f, nil
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		return from, to, wire.Refuse(wire.InvalidRequest).About("to").Saying("to must be after from: to itself is not part of the stretch.")
+	}
+	return from, to, nil
 }
 
-// daysAgo is the beginning (UTC) of the first of so many days, today included.
-func (a *api) daysAgo(days int) time.Time {
-	return a.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
+// pathOf is the user path that is asked for, without a slash at its end; "" is all
+// of them.
+func pathOf(r *http.Request) string {
+	path := strings.Trim(r.URL.Query().Get("user_path"), "/")
+	if path == "" {
+		return ""
+	}
+	return "/" + path
 }
 
 // sessionOf is the scoped id of the session that is asked for, by itself or by
@@ -99,7 +123,7 @@ func unread(err error) *wire.Problem {
 	case errors.Is(err, ledger.ErrInvalid):
 		return badCursor()
 	case errors.Is(err, ledger.ErrTooLong):
-		return wire.Refuse(wire.InvalidRequest).About("from").Saying("The stretch of time is too long for this step. Ask for fewer days, or by=day.")
+		return wire.Refuse(wire.InvalidRequest).About("from").Saying("The stretch of time is too long for its steps. Ask for fewer days, or by=day.")
 	}
 	return wire.Refuse(wire.ConfigurationUnavailable).Saying("The ledger cannot be read now. Try again as Retry-After says.")
 }

@@ -170,8 +170,12 @@ func (a *api) usageSummary(w http.ResponseWriter, r *http.Request) {
 	if by == "" && f.To.Sub(f.From) <= 48*time.Hour {
 		size = time.Hour
 	}
-	if size == 0 || !f.From.Before(f.To) {
-		refuse(w, wire.Refuse(wire.InvalidRequest).About("by").Saying("by must be day or hour, and from before to."))
+	switch {
+	case size == 0:
+		refuse(w, wire.Refuse(wire.InvalidRequest).About("by").Saying("by must be day or hour."))
+		return
+	case !f.From.Before(f.To):
+		refuse(w, wire.Refuse(wire.InvalidRequest).About("from").Saying("from must not be in the future."))
 		return
 	}
 	found, err := a.Ledger.Summary(r.Context(), f, size)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"time"
 
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/revision"
@@ -66,7 +67,8 @@ func (c *Configuration) Revision(ctx context.Context, name string) ([]byte, erro
 	return plain, err
 }
 
-// Revisions lists what was stored, newest first.
-func (c *Configuration) Revisions(ctx context.Context, cursor string, limit int) ([]string, string, error) {
-	return revision.Log{Store: c.revisions.store}.List(ctx, cursor, limit)
+// Revisions lists what was stored in [from, to), newest first; zero times are no
+// bounds.
+func (c *Configuration) Revisions(ctx context.Context, from, to time.Time, cursor string, limit int) ([]string, string, error) {
+	return revision.Log{Store: c.revisions.store}.List(ctx, from, to, cursor, limit)
 }

@@ -104,7 +104,7 @@ func (t Trail) write(ctx context.Context, h store.Handle, c *Change) (store.Hand
 	return t.Store.Swap(ctx, h, store.Record{Value: text})
 }
 
-// List returns a page of changes made in [from, to], newest first; zero times
+// List returns a page of changes made in [from, to), newest first; zero times
 // are no bounds.
 func (t Trail) List(ctx context.Context, from, to time.Time, cursor string, limit int) ([]Change, string, error) {
 	q := store.Query{Table: store.Config, Partition: partition, Reverse: true, Cursor: cursor, Limit: limit}
@@ -112,7 +112,7 @@ func (t Trail) List(ctx context.Context, from, to time.Time, cursor string, limi
 		q.From = from.UTC().Format(stamp)
 	}
 	if !to.IsZero() {
-		q.To = to.UTC().Format(stamp) + "~" // after every id of that instant
+		q.To = to.UTC().Format(stamp) // before every id of that instant
 	}
 	page, err := t.Store.Query(ctx, q)
 	if err != nil {

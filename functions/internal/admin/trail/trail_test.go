@@ -92,8 +92,8 @@ func TestListIsNewestFirstWithinBounds(t *testing.T) {
 		from, to time.Time
 		want     string
 	}{
-		{time.Time{}, time.Time{}, "cba"}, {start.Add(time.Hour), time.Time{}, "cb"}, {time.Time{}, start.Add(time.Hour), "ba"},
-		{start.Add(time.Minute), start.Add(time.Hour), "b"}, {start.Add(time.Minute), start.Add(2 * time.Minute), ""},
+		{time.Time{}, time.Time{}, "cba"}, {start.Add(time.Hour), time.Time{}, "cb"}, {time.Time{}, start.Add(time.Hour), "a"},
+		{start.Add(time.Hour), start.Add(2 * time.Hour), "b"}, {start.Add(time.Minute), start.Add(2 * time.Minute), ""},
 	} {
 		got, cursor := "", ""
 		for {

@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"holdfast/affinity/store"
+	"holdfast/functions/internal/auth/keys"
+	"holdfast/functions/internal/wire"
+)
+
+// listKeys lists stored keys: all of them, or the one of an id, those of a
+// user_path and below it, that may use a model, that were made in a stretch of
+// time.
+func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
+	limit, p := limitOf(r)
+	from, to, bad := a.spanOf(r, 0)
+	for _, p := range []*wire.Problem{p, bad} {
+		if p != nil {
+			refuse(w, p)
+			return
+		}
+	}
+	path, model := pathOf(r), r.URL.Query().Get("model")
+	all, next, err := gather(r.URL.Query().Get("cursor"), limit, a.keysOf(r), func(e keys.Entry) bool {
+		return (from.IsZero() || !e.Created.Before(from)) && (to.IsZero() || e.Created.Before(to)) && a.belongs(e, path, model)
+	})
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		refuse(w, badCursor())
+		return
+	case err != nil:
+		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
+		return
+	}
+	shown := make([]shownKey, len(all))
+	for i, e := range all {
+		shown[i] = a.show(e)
+	}
+	columns := []string{"id", "user", "team", "organization", "user_path", "models", "template", "budget", "limits", "enabled", "expires", "created", "updated"}
+	answerList(w, r, columns, shown, next)
+}
+
+// keysOf returns what reads a page of keys: all of them, or the one that is asked
+// for.
+func (a *api) keysOf(r *http.Request) func(cursor string, limit int) ([]keys.Entry, string, error) {
+	id := r.URL.Query().Get("key")
+	if id == "" {
+		return func(cursor string, limit int) ([]keys.Entry, string, error) {
+			return a.Keys.List(r.Context(), cursor, limit)
+		}
+	}
+	return func(cursor string, _ int) ([]keys.Entry, string, error) {
+		if cursor != "" {
+			return nil, "", store.ErrInvalid // one key has one page
+		}
+		e, err := a.Keys.Find(r.Context(), id)
+		switch {
+		case errors.Is(err, keys.ErrNotFound):
+			return nil, "", nil
+		case err != nil:
+			return nil, "", err
+		}
+		return []keys.Entry{e}, "", nil
+	}
+}
+
+// belongs reports whether a key is at a path or below it, and may use a model;
+// "" is all of them. A key without a place in the configuration may use nothing.
+func (a *api) belongs(e keys.Entry, path, model string) bool {
+	if path == "" && model == "" {
+		return true
+	}
+	known := a.Snapshot().Catalog
+	caller, _ := known.CallerFor(e.Key)
+	if caller == nil {
+		return false
+	}
+	pool := known.Pool(model)
+	return (path == "" || caller.UserPath == path || strings.HasPrefix(caller.UserPath, path+"/")) &&
+		(model == "" || pool != nil && caller.MayUse(pool))
+}
