@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/functions/internal/app"
-	"holdfast/functions/internal/host"
 	"holdfast/localstack/runtimeapi"
 )
 
@@ -36,13 +36,20 @@ func startLambda(ctx context.Context, s settings, demo map[string]string, log *s
 	if err != nil {
 		return nil, nil, err
 	}
+	left, cancel := outlasting(ctx, grace)
 	return functions, func() {
-		left, cancel := context.WithTimeout(context.Background(), host.AfterLimit)
 		defer cancel()
 		if err := functions.Close(left); err != nil {
 			log.Warn("environments were ended with work left", "error", err)
 		}
 	}, nil
+}
+
+// outlasting returns a context that ends some time after ctx has.
+func outlasting(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	left, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unset := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return left, func() { unset(); cancel() }
 }
 
 // besideOperator serves the admin API and the console here, as their own

@@ -3,23 +3,29 @@
 //
 // It prints where it listens and how to try it on standard output, logs on
 // standard error, and exits 0 on SIGTERM or SIGINT once running exchanges have
-// finished (bounded by 30 s), 1 where it cannot start, 2 on wrong flags.
+// finished (bounded by 30 s), 1 where it cannot start, 2 on wrong flags. Whoever
+// reads its output may leave: it goes on without.
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"holdfast/functions/internal/host"
 )
 
 func main() {
 	host.TuneMemory(os.LookupEnv)
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	context.AfterFunc(ctx, func() { time.AfterFunc(atMost, func() { os.Exit(0) }) })
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -28,7 +34,10 @@ func main() {
 // run is main with everything it touches passed in. It returns the exit code.
 func run(ctx context.Context, args, environ []string, out, errs io.Writer) int {
 	s, err := readSettings(args, environ, errs)
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		return 2 // the flag package has said why
 	}
 	if s.check {

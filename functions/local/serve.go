@@ -22,8 +22,12 @@ import (
 	"holdfast/routing/catalog"
 )
 
-// grace is how long a stop waits for running exchanges.
-const grace = 30 * time.Second
+// How long a stop takes at most.
+const (
+	grace    = 29 * time.Second // for exchanges and what follows them; those that are left learn of it before
+	lastWait = 2 * time.Second  // of grace, for bootstraps whose clients are gone
+	atMost   = 30 * time.Second // whatever else may hang
+)
 
 // serve runs until ctx ends.
 func serve(ctx context.Context, s settings, out, errs io.Writer) error {
@@ -78,6 +82,7 @@ func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 			return err
 		}
 		defer stop()
+		server.Grace -= lastWait
 		server.Handler = besideOperator(gateway.Operator, functions)
 	}
 	greet(out, listener.Addr(), gateway)

@@ -132,7 +132,9 @@ func check(s settings, out io.Writer) int {
 		fmt.Fprintln(out, err)
 		return 1
 	}
-	if !catalog.HasErrors(problems) {
+	if catalog.HasErrors(problems) {
+		problems = append(problems, app.CheckAround(doc, s.environ)...)
+	} else {
 		problems = append(problems, app.Check(doc, s.environ)...)
 	}
 	shown := map[string]bool{}

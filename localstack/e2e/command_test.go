@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,6 +66,8 @@ deployments: [{id: d, model: m, connection: two, protocol: smtp, weight: -1}]
 session: {headers: [{header: Authorization}]}
 `, env, 1, []string{"connections[0].colour", "connections[0].provider", "deployments[0].connection", "deployments[0].protocol",
 			"deployments[0].weight", "session.headers[0]", "Authorization"}},
+		{"the environment beside the document", strings.Replace(validDocument, "protocol: chat", "protocol: smtp", 1), []string{"SESSION_AUTO_DETECT=maybe"}, 1,
+			[]string{"deployments[0].protocol", "keys[0].key: no key: ME is not set", "connections[0].auth.key: K is not set", "SESSION_AUTO_DETECT"}},
 		{"a caller's secret that is not there", validDocument, []string{"K=x"}, 1, []string{"keys[0]", "ME"}},
 		{"no YAML", "connections: [", env, 1, nil},
 		{"empty", "", env, 1, []string{"empty"}},
@@ -121,6 +125,52 @@ func TestStartsThatFail(t *testing.T) {
 				t.Errorf("exit code %d, want %d; %q in\n%s", code, row.code, row.want, out)
 			}
 		})
+	}
+}
+
+// TestHelp: asking for the flags is no mistake.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"-h", "-help", "--help"} {
+		out, code := command(t, t.TempDir(), nil, flag)
+		if code != 0 || !strings.Contains(out, "-config-force") {
+			t.Errorf("%s: exit code %d\n%s", flag, code, out)
+		}
+	}
+}
+
+// TestReaderLeaves: a gateway outlives whoever reads what it writes, and stops
+// in order.
+func TestReaderLeaves(t *testing.T) {
+	t.Parallel()
+	read, written, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	c := exec.CommandContext(t.Context(), binary, "-demo", "-store", "memory", "-addr", "127.0.0.1:0")
+	c.Dir, c.Stdout, c.Stderr = t.TempDir(), written, written
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	written.Close()
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	_, url, _ := strings.Cut(strings.TrimSpace(line), "listening on ")
+	for range 3 { // each writes a line of the log
+		body := `{"model":"demo-chat","messages":[{"role":"user","content":"Hello"}]}`
+		if a := post(t, url+route("chat"), body, "Authorization", "Bearer sk-holdfast-demo"); a.StatusCode != 200 {
+			t.Errorf("%d %s", a.StatusCode, a.body)
+		}
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
 	}
 }
 

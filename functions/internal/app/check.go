@@ -15,6 +15,24 @@ func Check(doc *catalog.Document, environ []string) []catalog.Problem {
 	return append(problems, idle(doc)...)
 }
 
+// CheckAround returns what is wrong with the environment round a document that is
+// itself wrong, so that all of it is told at once: Check says more of one that is
+// right.
+func CheckAround(doc *catalog.Document, environ []string) []catalog.Problem {
+	s := secrets{lookup: lookup(environ), local: newLocalSecrets(doc), vault: unasked{}}
+	_, found := catalog.Overlay(doc, environ)
+	for i, k := range doc.Keys {
+		ref, err := catalog.ParseReference(k.Key)
+		if err != nil || ref.Scheme != catalog.SchemeEnv {
+			continue
+		}
+		if _, err := ref.FromEnv(s.lookup); err != nil {
+			found = append(found, catalog.Problem{Path: fmt.Sprintf("keys[%d].key", i), Message: "no key: " + err.Error()})
+		}
+	}
+	return append(found, missing(doc, s)...)
+}
+
 // missing warns about provider keys that the environment does not hold: their
 // connections are never used. It is no error, since a document may be checked
 // where its secrets are not.

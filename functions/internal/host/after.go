@@ -106,6 +106,22 @@ func (a *After) wake(more chan func()) bool {
 // Wait returns when everything started so far has ended.
 func (a *After) Wait() { a.running.Wait() }
 
+// waitUntil is Wait, or ctx's error where that ends first: work may hang in
+// what heeds no context, such as a log that nobody reads.
+func (a *After) waitUntil(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // invocationKey finds the backlog of the invocation that a context belongs to.
 type invocationKey struct{}
 

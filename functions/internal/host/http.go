@@ -3,8 +3,8 @@
 // Invariants: a handler's panic never takes the process down; running
 // exchanges are finished on a stop, bounded by a grace period, near whose end
 // those that are left meet their deadline and can tell their clients; what a handler
-// handed to After is done before Serve returns and, on Lambda, before the next
-// invocation.
+// handed to After is done before Serve returns, within the same period, and, on
+// Lambda, before the next invocation.
 //
 // Concurrency: handlers run concurrently; After is safe for all of them.
 //
@@ -34,7 +34,7 @@ const (
 type Server struct {
 	Handler http.Handler
 	After   *After
-	Grace   time.Duration // how long a stop waits for running exchanges
+	Grace   time.Duration // how long a stop takes at most, after-response work included
 	Log     *slog.Logger
 }
 
@@ -68,6 +68,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Log.Warn("exchanges were still running at the end of the grace period", "grace", s.Grace)
 		_ = server.Close() // the listener is closed already; what is left are their connections
 	}
-	s.After.Wait()
+	if err := s.After.waitUntil(grace); err != nil {
+		s.Log.Warn("work after answers was still running at the end of the grace period", "grace", s.Grace)
+	}
 	return nil
 }

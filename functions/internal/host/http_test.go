@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -57,3 +59,37 @@ func TestStopHasLastWords(t *testing.T) {
 		t.Error("after-response work was not done before the end")
 	}
 }
+
+// TestStopDoesNotWaitForEver: work after answers that never ends, such as a line
+// for a log that nobody reads, does not keep a stop from ending.
+func TestStopDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck, after := make(chan struct{}), new(After)
+		defer func() {
+			close(stuck)
+			time.Sleep(2 * idleFor) // its goroutine waits so long for more
+		}()
+		after.Go(t.Context(), func(context.Context) { <-stuck })
+		ctx, stop := context.WithCancel(t.Context())
+		s := Server{After: after, Grace: 20 * time.Second, Log: slog.New(slog.DiscardHandler)}
+		l := &quiet{closed: make(chan struct{})}
+		begun := time.Now()
+		stop()
+		if err := s.Serve(ctx, l); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took != s.Grace {
+			t.Errorf("the stop took %v, want %v", took, s.Grace)
+		}
+	})
+}
+
+// quiet is a listener that nobody calls.
+type quiet struct {
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (q *quiet) Accept() (net.Conn, error) { <-q.closed; return nil, net.ErrClosed }
+func (q *quiet) Close() error              { q.once.Do(func() { close(q.closed) }); return nil }
+func (q *quiet) Addr() net.Addr            { return &net.TCPAddr{} }
