@@ -19,7 +19,7 @@ import (
 const maxAnswer = 64 << 20
 
 // whole reads a JSON answer to its end and passes it on.
-func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
+func (e *exchange) whole(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
 	defer answer.Body.Close()
 	body, err := readAnswer(answer)
 	if err != nil {
@@ -27,8 +27,11 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response) tried {
 	}
 	e.line.FirstByte = e.Now().Sub(e.in.Start)
 	e.spoken = int64(len(body)) / bytesPerToken
+	body = e.gathered(answer.Header, rewritten.Body, body)
 	read, err := e.speaks(e.serving.Target).answer(body, e.counting())
 	switch {
+	case err == nil && e.untold(read):
+		return e.streamed(ctx, answer, rewritten, body)
 	case err != nil:
 		return tried{outcome: routing.Outcome{Class: routing.ServerError}, header: answer.Header, fault: &wire.UpstreamError{}}
 	case read.Status == wire.Failed:

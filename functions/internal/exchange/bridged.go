@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"crypto/rand"
+	"mime"
 	"net/http"
 	"strings"
 
@@ -63,15 +64,15 @@ func (e *exchange) dropped() string {
 	return strings.Join(e.bridge.Dropped, ", ")
 }
 
-// passed copies what may pass of a provider's headers. What a bridge has made is
-// called what it is: providers name their own, some wrongly.
+// passed copies what may pass of a provider's headers. An answer is called what it
+// is: clients go by that, and some providers name their own wrongly, or not at all. The
+// bypass leaves it as it is.
 func (e *exchange) passed(from http.Header, kind string) func(http.Header) {
-	if e.bridge == nil {
-		return pass(from)
-	}
 	return func(to http.Header) {
 		pass(from)(to)
-		to.Set("Content-Type", kind)
+		if named, _, err := mime.ParseMediaType(to.Get("Content-Type")); e.in.Bypass == nil && (e.bridge != nil || err != nil || named != kind) {
+			to.Set("Content-Type", kind)
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	bypassOther     = bypassing + "other"
 	bypassResponses = bypassing + wire.EndpointResponses
 	bypassCompact   = bypassing + wire.EndpointCompact
+	bypassTokens    = bypassing + "input_tokens" // of a Responses request: counted, not answered
 	bypassVideos    = bypassing + wire.EndpointVideos
 )
 
@@ -97,6 +98,8 @@ func (b *Bypass) endpoint(r *http.Request) string {
 		return bypassResponses
 	case "responses/compact":
 		return bypassCompact
+	case "responses/input_tokens":
+		return bypassTokens
 	case "messages":
 		return bypassing + wire.EndpointMessages
 	case "embeddings":
@@ -132,7 +135,8 @@ func bypassHeaders() []string {
 // answer, without any change on the way.
 func bypassCodecs(known map[string]*codec) map[string]*codec {
 	all := map[string]*codec{
-		bypassOther: {problem: known[wire.EndpointChat].problem, errand: true},
+		bypassOther:  {problem: known[wire.EndpointChat].problem, errand: true},
+		bypassTokens: {problem: known[wire.EndpointChat].problem, errand: true},
 	}
 	for _, endpoint := range [...]string{wire.EndpointChat, wire.EndpointResponses, wire.EndpointMessages, wire.EndpointEmbeddings, wire.EndpointVideos} {
 		native := *known[endpoint]
@@ -151,7 +155,7 @@ func asItIs(f *wire.Facts, _ wire.Edits) wire.Rewritten { return wire.Rewritten{
 
 // shape is the protocol endpoint whose form a request has, for identity.
 func (e *exchange) shape() string {
-	if e.in.Endpoint == bypassCompact {
+	if e.in.Endpoint == bypassCompact || e.in.Endpoint == bypassTokens {
 		return wire.EndpointResponses
 	}
 	return strings.TrimPrefix(e.in.Endpoint, bypassing)
@@ -311,6 +315,9 @@ func (e *exchange) bypassed(ctx context.Context, answer wire.Answer) error {
 	}
 	if e.codec.publishes && answer.ID != "" {
 		p := affinity.Publication{Scope: e.in.Principal.Scope, ID: answer.ID, Owner: owner, Retention: e.retention()}
+		if e.record != nil {
+			p.Items = e.record.IDs()
+		}
 		if err := e.Affinity.Publish(ctx, p); err != nil {
 			return err
 		}

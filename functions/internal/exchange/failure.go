@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/functions/internal/upstream"
@@ -105,9 +106,9 @@ func (e *exchange) classOf(fault *wire.UpstreamError) routing.Class {
 	case wire.ClassCredential:
 		return routing.CredentialRefused
 	case wire.ClassModelUnknown:
-		// On the bypass the path and the query are the client's: what is not found
-		// there is no fault of a deployment that others use.
-		if e.in.Bypass == nil || fault.NamesModel() {
+		// Where path or query are the client's, what is not found there is no fault
+		// of a deployment that others use.
+		if e.in.Bypass == nil && e.http.URL.RawQuery == "" || fault.NamesModel() {
 			return routing.UnknownModel
 		}
 	case wire.ClassSignature:
@@ -146,7 +147,7 @@ func bounded(pause float64) time.Duration {
 // not say is taken at the client's word.
 func isStream(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err != nil || kind != "application/json"
+	return err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json")
 }
 
 // account matches what names an account in the words of OpenAI-style providers.

@@ -88,6 +88,7 @@ func (e *exchange) mend(ctx context.Context, t tried) tried {
 	if err == nil {
 		var p *wire.Problem
 		if past, p = e.inspectHistory(past); p != nil {
+			t.problem = p
 			return t
 		}
 		if e.repaired, p = e.rooted(responses.Rebuilt(past)); p != nil {

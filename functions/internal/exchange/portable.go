@@ -53,6 +53,25 @@ func (r recorded) Body(body []byte) ([]byte, error) {
 	return body, err
 }
 
+// noted passes an answer on as it is and notes the ids of its items, by which its
+// client may refer to them.
+type noted struct {
+	shaper
+	record *responses.Record
+}
+
+// Event appends the client's bytes for one event.
+func (n noted) Event(dst []byte, e sse.Event) []byte {
+	n.record.Event(e.Name, e.Data)
+	return n.shaper.Event(dst, e)
+}
+
+// Body returns the client's form of a whole answer.
+func (n noted) Body(body []byte) ([]byte, error) {
+	n.record.Body(body)
+	return n.shaper.Body(body)
+}
+
 // keepsContent reports whether the answer's content goes into our own history:
 // not where the client asks that nothing be stored, and not of a conversation
 // that the provider keeps, whose items we do not know.
@@ -63,6 +82,9 @@ func (e *exchange) keepsContent() bool {
 // remembering puts the recording of an answer around what shapes it.
 func (e *exchange) remembering(s shaper, native bool) shaper {
 	switch {
+	case e.in.Endpoint == bypassResponses:
+		e.record = new(responses.Record)
+		return noted{s, e.record}
 	case e.in.Endpoint != wire.EndpointResponses:
 		return s
 	case native:

@@ -32,19 +32,16 @@ type references struct {
 // refer finds what the request refers to.
 func (e *exchange) refer() *wire.Problem {
 	e.bound = references{}
-	if e.in.Endpoint == bypassResponses { // whose items and ciphertext pass as they are
-		e.bound.conversation = responses.ConversationID(e.facts)
-		e.bound.files, e.bound.containers = responses.FileIDs(e.facts, maxFiles)
-		return nil
-	}
-	if e.in.Endpoint != wire.EndpointResponses {
+	if e.shape() != wire.EndpointResponses {
 		return nil
 	}
 	var many, further bool
 	input := e.facts.Value("input")
 	b := &e.bound
 	b.conversation = responses.ConversationID(e.facts)
-	b.sealed, many = responses.Sealed(input.Bytes(), maxSealed)
+	if e.in.Bypass == nil { // past it, ciphertext is the session's: see unseal
+		b.sealed, many = responses.Sealed(input.Bytes(), maxSealed)
+	}
 	b.items, further = responses.ReferenceIDs(input, maxReferences)
 	b.files, b.containers = responses.FileIDs(e.facts, maxFiles)
 	if many || further {
@@ -108,10 +105,28 @@ func (e *exchange) bind(ctx context.Context) *wire.Problem {
 		}
 		found = found[row.count:]
 	}
-	if len(b.items) == 0 {
+	switch {
+	case len(b.items) == 0:
 		return nil
+	case e.in.Bypass != nil:
+		return e.bindItems(found)
 	}
 	return e.expand(ctx, found)
+}
+
+// bindItems sends references to stored items, which pass as they are, to the
+// account that holds them. Callers may share it, so what a caller has not had
+// from here does not exist for it.
+func (e *exchange) bindItems(found []affinity.Bound) *wire.Problem {
+	for _, one := range found {
+		if !one.Found {
+			return strangeItem()
+		}
+		if p := e.bindOne(one, true, wire.ContinuationUnavailable); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // count is how many keys an optional id takes.

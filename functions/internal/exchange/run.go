@@ -160,7 +160,7 @@ func (e *exchange) try(ctx context.Context) (t tried) {
 	case e.facts.Stream && isStream(answer.Header):
 		return e.relay(ctx, answer, rewritten)
 	}
-	return e.whole(ctx, answer)
+	return e.whole(ctx, answer, rewritten)
 }
 
 // conclude tells the client how a run ended that no attempt has answered.

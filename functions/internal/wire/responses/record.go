@@ -23,7 +23,11 @@ type Record struct {
 	output []byte // of the terminal event
 	over   bool   // more than is kept
 	sealed []string
+	ids    []string
 }
+
+// maxIDs bounds how many items of one answer can be referred to.
+const maxIDs = 64
 
 // maxSealed bounds how many pieces of ciphertext of one answer get an owner.
 const maxSealed = 16
@@ -78,6 +82,9 @@ func (r *Record) Body(body []byte) {
 			r.seal(each.Value())
 		}
 	}
+	for each := output.Each(); each.Next(); {
+		r.name(each.Value())
+	}
 	if !r.Content {
 		return
 	}
@@ -96,6 +103,7 @@ func (r *Record) add(item jsonedit.Value) {
 		return
 	}
 	r.seal(item)
+	r.name(item)
 	switch {
 	case !r.Content || r.Whole || r.over:
 		return
@@ -112,6 +120,20 @@ func (r *Record) seal(item jsonedit.Value) {
 		r.sealed = append(r.sealed, name)
 	}
 }
+
+// name notes an item's own id, where nothing else of the answer is kept.
+func (r *Record) name(item jsonedit.Value) {
+	if r.Content || len(r.ids) >= maxIDs {
+		return
+	}
+	if id := idIn(item.Get("id")); id != "" && !slices.Contains(r.ids, id) {
+		r.ids = append(r.ids, id)
+	}
+}
+
+// IDs are the provider's own ids of the items, where no content is kept. At most
+// 64.
+func (r *Record) IDs() []string { return r.ids }
 
 // Sealed names the ciphertext among the items that only its account can use, as
 // the function of that name does.

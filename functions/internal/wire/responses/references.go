@@ -50,7 +50,7 @@ func reference(item jsonedit.Value) (id string, is bool) {
 // FileIDs are the ids of files in a request's input, and of containers in its
 // tools, each once. At most limit.
 func FileIDs(f *wire.Facts, limit int) (files, containers []string) {
-	if raw := f.Value("input"); bytes.Contains(raw.Bytes(), []byte(`"file_id"`)) {
+	if raw := f.Value("input"); bytes.Contains(raw.Bytes(), []byte("file_id")) || bytes.Contains(raw.Bytes(), []byte(`\u00`)) {
 		files = fileIDs(raw, nil, limit)
 	}
 	for each := f.Value("tools").Each(); each.Next() && len(containers) < limit; {
