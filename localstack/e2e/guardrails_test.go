@@ -216,3 +216,26 @@ func TestGuardrailsSeeHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardrailsSeeRebuilt: a conversation that a provider has lost is looked at
+// before it is sent once more, and refused for what it is: by the rule.
+func TestGuardrailsSeeRebuilt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, world{store: "bolt"})
+	first := post(t, s.URL+route("responses"), ask("responses", false, user("Hello")))
+	id, home := responseID(t, first), s.owner(first.deployment())
+	if !strings.Contains(first.body, "cedar") {
+		t.Fatal(first.body)
+	}
+	s.lose(home, id)
+	s.Stop()
+	s.config += "guardrails:\n  - {name: trees, match: cedar, action: block}\n"
+	s.Gateway = s.start("-config-force")
+	for _, stream := range []bool{false, true} {
+		calls := s.calls()
+		a := post(t, s.URL+route("responses"), after("responses", id, stream, "And then?"))
+		if a.StatusCode != 400 || a.code() != "guardrail_blocked" || !strings.Contains(a.body, "trees") || s.calls() != calls+1 {
+			t.Errorf("stream %v: %d %s after %d calls\n%s", stream, a.StatusCode, a.code(), s.calls()-calls, a.body)
+		}
+	}
+}
