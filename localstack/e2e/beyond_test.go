@@ -25,6 +25,7 @@ func beyondLambda() map[string]string {
 		four     = "four environments run four exchanges at a time, never 64"
 		role     = "a function's credentials stand in its environment, for as long as it lives"
 		bulk     = "a bootstrap takes milliseconds for its calls of the store: 10,000 exchanges would take minutes"
+		pages    = "looks at the console's pages, which are the same files; what they do goes through the bootstraps by TestConsoleFlows"
 		restarts = "starts processes of its own, without a rig: it would only run twice"
 	)
 	return map[string]string{
@@ -54,6 +55,7 @@ func beyondLambda() map[string]string {
 		"TestP5StartUp":                         restarts,
 		"TestP5Memory":                          restarts,
 		"TestU5":                                restarts,
+		"TestConsolePages":                      pages,
 	}
 }
 

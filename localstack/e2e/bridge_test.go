@@ -24,7 +24,7 @@ func everyPath(store string) world {
 // hit by the same deployment, with one call.
 func TestS17(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"memory", "dynamodb"} {
+	for _, store := range rigs("memory", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, everyPath(store))

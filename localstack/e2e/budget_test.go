@@ -63,7 +63,7 @@ func burst(t *testing.T, n int, code string, urls ...string) (served, uncounted 
 // is shared, a strict budget lets in what it can pay for; a soft one is overshot
 // by what was in flight, and by nothing after that.
 func TestBudgetsUnderRaces(t *testing.T) {
-	for _, store := range []string{"memory", "dynamodb"} {
+	for _, store := range rigs("memory", "dynamodb") {
 		for _, strict := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/strict=%v", store, strict), func(t *testing.T) {
 				t.Parallel()

@@ -24,7 +24,7 @@ func nativeBody(endpoint string, stream bool, turns ...turn) map[string]any {
 // are, and its answer coming back as it is: streamed and whole, ciphertext
 // included, with usage read on the way.
 func TestBypassFidelity(t *testing.T) {
-	for _, store := range []string{"memory", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)
@@ -83,7 +83,7 @@ func TestBypassFidelity(t *testing.T) {
 // TestC7 shows that ciphertext goes to the account that made it, under a name that
 // leads there, or nowhere.
 func TestC7(t *testing.T) {
-	for _, store := range []string{"memory", "bolt", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "bolt", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store, func(d *document) {

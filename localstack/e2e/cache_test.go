@@ -14,7 +14,7 @@ func cached(d *document) {
 // byte, on every endpoint and in both forms, and who never gets such an answer.
 func TestResponseCache(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"memory", "dynamodb"} {
+	for _, kind := range rigs("memory", "dynamodb") {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, kind, cached)

@@ -56,7 +56,7 @@ func inBrowser(t *testing.T, url, name string) {
 // TestConsoleFlows shows what people do in the console, in a real browser: in
 // one process, on DynamoDB's wire, and through the bootstraps.
 func TestConsoleFlows(t *testing.T) {
-	for _, store := range []string{"memory", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "dynamodb") {
 		t.Run(store, func(t *testing.T) { inBrowser(t, newAdminRig(t, store).URL, "flows.mjs") })
 	}
 }

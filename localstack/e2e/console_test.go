@@ -51,7 +51,7 @@ func TestRevisionsAreKept(t *testing.T) {
 // that nobody else has it, on each store that processes share.
 func TestConsoleOverHTTP(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"memory", onLambda} {
+	for _, store := range rigs("memory") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newAdminRig(t, store)

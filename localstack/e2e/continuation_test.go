@@ -74,12 +74,12 @@ func notFound(t *testing.T, row string, a answer) {
 }
 
 // stores are those that every promise about continuation is shown on.
-func stores() []string { return []string{"memory", "dynamodb"} }
+func stores() []string { return rigs("memory", "dynamodb") }
 
 // second is another process over the same store, or the same one where the store
 // is its own memory.
 func (r *rig) second() string {
-	if r.store == "memory" {
+	if r.forgetful {
 		return r.URL
 	}
 	return r.start().URL
@@ -89,7 +89,7 @@ func (r *rig) second() string {
 // works at once and from another process, for everything that takes it.
 func TestC1(t *testing.T) {
 	t.Parallel()
-	for _, store := range append(stores(), onLambda) {
+	for _, store := range stores() {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)

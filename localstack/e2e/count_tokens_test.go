@@ -23,7 +23,7 @@ func counted(t *testing.T, url, model, session string, turns ...turn) answer {
 // claim and move nothing and cool nobody; and estimates, which say so, where that
 // deployment cannot count.
 func TestCountTokens(t *testing.T) {
-	for _, store := range []string{"memory", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)

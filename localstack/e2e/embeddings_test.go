@@ -13,7 +13,7 @@ import (
 // TestEmbeddings shows embeddings from whoever lists the endpoint: the provider's
 // own bytes, usage in the log, retries and another deployment after failures.
 func TestEmbeddings(t *testing.T) {
-	for _, store := range []string{"memory", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store, withVideos)

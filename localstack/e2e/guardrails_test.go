@@ -76,7 +76,7 @@ func TestInputGuardrails(t *testing.T) {
 // TestOutputGuardrails: text that a rule takes out of an answer is in none of its
 // events, snapshots and bodies, though no event holds all of it.
 func TestOutputGuardrails(t *testing.T) {
-	for _, store := range []string{"memory", onLambda} {
+	for _, store := range rigs("memory") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			plain := newRig(t, "memory")

@@ -47,7 +47,7 @@ func byKey(t *testing.T, url, key, model string) answer {
 // TestKeyLifecycle: a key that is made in one process works in another; a change
 // of its rights, its end and its return rule with the very next request there.
 func TestKeyLifecycle(t *testing.T) {
-	for _, store := range []string{"memory", "bolt", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "bolt", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newKeyRig(t, store)

@@ -30,7 +30,7 @@ func newAnnounced() *announced {
 // moments of a busy gateway: preferences that were claimed, ownership of
 // responses. A record that was being written is whole or not there.
 func TestKill(t *testing.T) {
-	for _, store := range []string{"bolt", "dynamodb"} {
+	for _, store := range rigs("bolt", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)

@@ -13,7 +13,7 @@ import (
 // TestS7 shows that a deployment at its own concurrency limit lets the overflow
 // go elsewhere, across processes, and that the preference stays.
 func TestS7(t *testing.T) {
-	for _, store := range []string{"memory", "dynamodb"} {
+	for _, store := range rigs("memory", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store, func(d *document) { d.each = "    limits: {concurrency: 1}\n" })

@@ -31,6 +31,15 @@ func placed(store string) string {
 	return store
 }
 
+// rigs returns the stores that a test's rows are for. Through the bootstraps there
+// is but one, and rows of the others would only repeat it.
+func rigs(stores ...string) []string {
+	if deployed() {
+		return []string{onLambda}
+	}
+	return stores
+}
+
 // commonWire is DynamoDB's wire for all rigs of a run, each with tables of its own:
 // a start of its own would cost each a second.
 var commonWire = sync.OnceValues(func() (*dynalite.Server, error) {

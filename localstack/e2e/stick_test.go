@@ -11,7 +11,7 @@ import (
 // TestS1 shows that parallel first turns make one preference that every later
 // turn follows, and that the conversation is written to one cache only.
 func TestS1(t *testing.T) {
-	for _, store := range []string{"memory", "bolt", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "bolt", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)

@@ -45,7 +45,7 @@ func call(t *testing.T, method, url, key string, headers ...string) answer {
 // TestC9 shows a video from its creation to its end: at its owner, whatever has
 // become of the session's preference and of the process; to its caller only.
 func TestC9(t *testing.T) {
-	for _, store := range []string{"memory", "bolt", "dynamodb", onLambda} {
+	for _, store := range rigs("memory", "bolt", "dynamodb") {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store, withVideos)
