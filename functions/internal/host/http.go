@@ -27,7 +27,8 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 120 * time.Second
 	maxHeaderBytes    = 256 << 10
-	farewell          = 2 * time.Second // of the grace period: for exchanges that did not finish to say so
+	farewell          = 2 * time.Second // of the grace period: for exchanges that did not finish to say so,
+	booking           = time.Second     // and, within it, for what they leave to do
 )
 
 // Server is the net/http host.
@@ -64,7 +65,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	last := time.AfterFunc(max(0, s.Grace-farewell), func() { stop(context.DeadlineExceeded) })
 	defer last.Stop()
-	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+	exchanging, cancel := context.WithTimeout(grace, max(0, s.Grace-booking))
+	defer cancel()
+	if err := server.Shutdown(exchanging); errors.Is(err, context.DeadlineExceeded) {
 		s.Log.Warn("exchanges were still running at the end of the grace period", "grace", s.Grace)
 		_ = server.Close() // the listener is closed already; what is left are their connections
 	}
