@@ -48,6 +48,9 @@ type options struct {
 // run is main with everything it touches passed in. It returns the exit code.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), out, errs io.Writer) int {
 	o, err := parse(args, lookup, errs)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
 	if err != nil {
 		return 2 // what is wrong has been said
 	}

@@ -41,6 +41,9 @@ func main() {
 // run makes every check and says what came of it. It returns the exit code.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	p, unsupported, err := parse(args, errs)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
 	if err != nil {
 		return 2 // what is wrong has been said
 	}

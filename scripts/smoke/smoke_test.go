@@ -54,7 +54,7 @@ func deployed(t *testing.T) string {
 	}
 	fleet := accounts.StartT(t, "a", "b")
 	for _, a := range fleet.Accounts() {
-		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.SlowTokens, Delay: 10 * time.Millisecond})
+		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.SlowTokens, Delay: 30 * time.Millisecond})
 	}
 	wire := dynalite.StartT(t)
 	gateway, err := process.Start(process.Options{
@@ -68,6 +68,25 @@ func deployed(t *testing.T) string {
 	}
 	t.Cleanup(gateway.Kill)
 	return gateway.URL
+}
+
+// TestSmokeHere: a gateway that serves by itself, before accounts that answer at
+// once, passes as well: it is what a newcomer tries first.
+func TestSmokeHere(t *testing.T) {
+	folder := t.TempDir()
+	binary, err := process.Build(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway, err := process.Start(process.Options{Binary: binary, Data: folder, Args: []string{"-demo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gateway.Kill)
+	code, lines := smoke(t, gateway.URL, "sk-holdfast-demo")
+	if code != 0 || len(lines) != len(checks()) {
+		t.Errorf("exit %d:\n%s", code, strings.Join(lines, "\n"))
+	}
 }
 
 // smoke runs the command and returns its exit code and its lines.
@@ -162,6 +181,7 @@ func faults() map[string]func(*http.Response) {
 		"cors: hides the session":       drop("Access-Control-Expose-Headers"),
 		"cors: no key in a header":      drop("Access-Control-Allow-Headers"),
 		"limits: another refusal":       func(r *http.Response) { r.StatusCode = http.StatusBadRequest },
+		"limits: none":                  func(r *http.Response) { r.StatusCode = http.StatusNotFound },
 	}
 }
 

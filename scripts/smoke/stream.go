@@ -16,6 +16,10 @@ import (
 // within a moment of each other, at the end.
 const share = 0.05
 
+// instant is how long an answer takes in which nobody can see whether it was
+// held back, as a simulated provider's does.
+const instant = 500 * time.Millisecond
+
 // streaming: the first event arrives while the provider is still answering.
 func streaming(ctx context.Context, p *probe) (string, error) {
 	started := time.Now()
@@ -32,6 +36,9 @@ func streaming(ctx context.Context, p *probe) (string, error) {
 		return "", err
 	}
 	whole, between := time.Since(started), time.Since(first)
+	if whole < instant {
+		return fmt.Sprintf("%d events, the last %v after the request: too quick to be held back", events, whole.Round(time.Millisecond)), nil
+	}
 	if between < time.Duration(share*float64(whole)) {
 		return "", fmt.Errorf("%d events within the last %v of %v: the answer was held back", events, between.Round(time.Millisecond), whole.Round(time.Millisecond))
 	}
