@@ -22,6 +22,7 @@ const (
 	Video        Kind = "video"
 	Ciphertext   Kind = "ciphertext" // the session whose reasoning or compaction ciphertext is bound
 	TurnState    Kind = "turn_state" // a client-held turn state token
+	Background   Kind = "background" // a response as a task: one that goes on without its client and is billed at its end
 )
 
 // Hash tuples begin with their purpose, so that those of different purposes

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"slices"
+	"sync"
 
 	"holdfast/localstack/accounts/internal/answer"
 	"holdfast/localstack/accounts/internal/emit"
@@ -53,7 +54,7 @@ func (x *exchange) generate(q request, invalid *refusal.Refusal, prefix string) 
 		return
 	}
 	p, reply := x.reply(q, ask, prefix)
-	commit := func() { x.commit(q, p, reply) }
+	commit := sync.OnceFunc(func() { x.commit(q, p, reply) })
 	if !q.Streams() {
 		body := q.Body(reply)
 		commit()
@@ -63,6 +64,9 @@ func (x *exchange) generate(q request, invalid *refusal.Refusal, prefix string) 
 	s := player{exchange: x, events: q.Stream(reply), commit: commit}
 	s.failed = func(sequence int) []byte { return q.Failure(x.refusal(&x.fault.Fault), reply, sequence) }
 	s.play()
+	if one, ok := q.(interface{ GoesOn() bool }); ok && one.GoesOn() {
+		commit() // whatever has become of its stream
+	}
 }
 
 // impossible refuses to force a tool that is not offered.

@@ -85,9 +85,6 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 	if e.bridge != nil {
 		answer.ID = e.answerID
 	}
-	if used, known := e.used(answer); known {
-		e.charge(used)
-	}
 	if e.attempts.Spilled() {
 		e.plan.Spill()
 	}
@@ -98,6 +95,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 		booked, cancel = context.WithTimeout(context.WithoutCancel(ctx), soon)
 		defer cancel()
 	}
+	e.bill(booked, answer)
 	if err := e.publish(booked, answer); err != nil {
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = lost

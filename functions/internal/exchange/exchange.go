@@ -144,6 +144,7 @@ type exchange struct {
 	charged   *ledger.Cost        // by part; nil: nothing was used, or no price is known
 	saved     *float64            // USD, by cached tokens
 	unpaid    bool                // the exchange itself costs nothing
+	awaited   string              // the id of a response in the background, billed when its end is seen; "": none
 	sealed    bool                // the body holds ciphertext that one account can read
 	rest      []func(context.Context)
 }

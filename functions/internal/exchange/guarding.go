@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -190,8 +191,8 @@ func (e *exchange) guardStopped(s shaper) bool {
 // paid for all the same.
 func (e *exchange) withheld(answer wire.Answer, from *upstream.Response) tried {
 	e.line.Status = from.Status
-	if used, known := e.used(answer); known {
-		e.charge(used)
-	}
+	booked, cancel := context.WithTimeout(context.WithoutCancel(e.http.Context()), soon)
+	defer cancel()
+	e.bill(booked, answer)
 	return tried{outcome: routing.Outcome{Class: routing.Success}, status: from.Status, refusal: e.barred}
 }

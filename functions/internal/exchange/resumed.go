@@ -43,6 +43,7 @@ func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
 		}
 		held = held[:0]
 		if step.Status != wire.Open {
+			s.seen(following.Answer())
 			return nil
 		}
 	}

@@ -271,6 +271,12 @@ func (s *inquiry) read(ctx context.Context, from *upstream.Response) *wire.Probl
 			return refusal(err)
 		}
 	}
+	if s.op == Retrieve || s.op == Cancel {
+		background, said := jsonedit.Read(body).Get("background").Bool()
+		if answer, err := responses.ReadResponse(body, counting(s.serving.Target)); err == nil && (background || !said) {
+			s.seen(answer)
+		}
+	}
 	body, p := s.inspectAnswer(new(responses.Teller).Body(body))
 	if p == nil {
 		s.answer(body, from.Header)

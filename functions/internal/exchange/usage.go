@@ -32,9 +32,10 @@ func (e *exchange) used(answer wire.Answer) (_ wire.Usage, known bool) {
 
 // cut charges an answer that has begun and was not whole: providers bill what
 // they have made. What was reported so far stands; output is at least what was
-// seen of it.
+// seen of it. A response in the background goes on: it is charged when its end is
+// seen.
 func (e *exchange) cut(t tried) {
-	if !t.outcome.Output || e.line.Usage != nil {
+	if !t.outcome.Output || e.line.Usage != nil || e.awaited != "" {
 		return
 	}
 	used := wire.Usage{Input: e.facts.EstimatedTokens(), Output: e.spoken}

@@ -27,9 +27,11 @@ type Config struct {
 // Bounds of a Book.
 const (
 	maxBatch      = 128             // events that are booked together
+	minBatch      = 8               // as many may be, however slow the store is
 	maxBatchBytes = 200 << 10       // of their JSON, below what a record holds
 	maxWaiting    = 4096            // events
 	bookTime      = 5 * time.Second // one try to book a batch
+	slowBatch     = time.Second     // a batch that takes longer is too large for the store as it is now
 	insistTime    = time.Minute     // how long a batch is tried again that the store does not take
 	insistEvery   = time.Second     // between such tries
 	atOnce        = 32              // writes under way
@@ -49,6 +51,7 @@ type Book struct {
 	running bool
 	away    bool      // the store is: a batch is tried again in the background
 	crowded time.Time // until then, what comes waits for more to come
+	most    int       // events of the next batch
 
 	// Of the goroutine that leads.
 	slot   int
@@ -70,7 +73,7 @@ func New(c Config) *Book {
 	if c.AtOnce <= 0 {
 		c.AtOnce = atOnce
 	}
-	return &Book{Config: c}
+	return &Book{Config: c, most: maxBatch}
 }
 
 // Counts says how many events this Book has written, and how many it could not
@@ -82,12 +85,13 @@ type job struct {
 	all     []*waiting
 	events  []*booking
 	by      mark
-	claimed bool // it has its slot
-	begun   time.Time
+	claimed bool      // it has its slot
+	begun   time.Time // by the Book's clock
+	started time.Time // by the machine's
 }
 
 func (b *Book) job(all []*waiting) *job {
-	j := &job{all: all, events: make([]*booking, len(all)), begun: b.Now()}
+	j := &job{all: all, events: make([]*booking, len(all)), begun: b.Now(), started: time.Now()}
 	for i, w := range all {
 		j.events[i] = w.booking
 	}

@@ -155,7 +155,7 @@ func (b *Book) next(ctx context.Context) (more bool) {
 		for _, w := range j.all {
 			w.tell(err)
 		}
-		if more = b.pass(len(j.all)); more && !returned {
+		if more = b.pass(j); more && !returned {
 			go b.lead(ctx)
 		}
 	}()
@@ -200,7 +200,7 @@ func (b *Book) persist(ctx context.Context, j *job) {
 		b.mu.Lock()
 		b.away = false
 		b.mu.Unlock()
-		if b.pass(len(j.all)) {
+		if b.pass(j) {
 			b.lead(ctx)
 		}
 	}()
@@ -212,7 +212,7 @@ func (b *Book) persist(ctx context.Context, j *job) {
 func (b *Book) gather() {
 	b.mu.Lock()
 	wait := time.Until(b.crowded)
-	if len(b.waiting) >= maxBatch {
+	if len(b.waiting) >= b.most {
 		wait = 0
 	}
 	b.mu.Unlock()
@@ -226,7 +226,7 @@ func (b *Book) take() []*waiting {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, size := 0, 0
-	for n < len(b.waiting) && n < maxBatch && (n == 0 || size+len(b.waiting[n].text) <= maxBatchBytes) {
+	for n < len(b.waiting) && n < b.most && (n == 0 || size+len(b.waiting[n].text) <= maxBatchBytes) {
 		size += len(b.waiting[n].text)
 		n++
 	}
@@ -235,12 +235,13 @@ func (b *Book) take() []*waiting {
 	return all
 }
 
-// pass gives the turn, after a batch of so many, to the first that waits. It
-// reports true where something waits for which nobody does.
-func (b *Book) pass(booked int) (more bool) {
+// pass gives the turn, after a batch, to the first that waits. It reports true
+// where something waits for which nobody does.
+func (b *Book) pass(j *job) (more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.crowded = (time.Time{}); booked > 1 || len(b.waiting) > 0 {
+	b.pace(len(j.all), time.Since(j.started))
+	if b.crowded = (time.Time{}); len(j.all) > 1 || len(b.waiting) > 0 {
 		b.crowded = time.Now().Add(b.Gather)
 	}
 	if len(b.waiting) == 0 {
@@ -253,6 +254,17 @@ func (b *Book) pass(booked int) (more bool) {
 	}
 	first.told <- signal{leads: true}
 	return false
+}
+
+// pace makes batches so large that the store takes one in much less time than a
+// try has: one that runs out of it is written again.
+func (b *Book) pace(booked int, took time.Duration) {
+	switch {
+	case took > slowBatch:
+		b.most = max(minBatch, booked/2)
+	case took < slowBatch/4 && booked >= b.most:
+		b.most = min(maxBatch, 2*b.most)
+	}
 }
 
 // more reports whether another batch waits.

@@ -201,6 +201,9 @@ func (q *Request) kept(r *answer.Reply) []*item {
 	return items
 }
 
+// GoesOn reports whether the answer is finished whoever reads it.
+func (q *Request) GoesOn() bool { return q.Background && q.Stored() }
+
 // Keep stores a finished answer where the request wants that. Call it before
 // the answer's end leaves: its id must work at once.
 func (q *Request) Keep(r *answer.Reply) {
