@@ -22,6 +22,7 @@ type codec struct {
 	follow    func(wire.Counting) stream
 	problem   func(p *wire.Problem, requestID string) []byte
 	beat      func() []byte
+	last      func() []byte // terminal event that some providers leave out; nil: none may be
 	errand    bool          // one call by a plan that claims and commits nothing
 	publishes bool          // answers have ids that a client may continue from
 	task      affinity.Kind // an answer is the beginning of a job of this kind, which must not begin twice; "": none
@@ -47,7 +48,7 @@ func codecs() map[string]*codec {
 		wire.EndpointChat: {
 			path: "/chat/completions", passes: openAIHeaders(), rewrite: chat.Rewrite, answer: chat.ReadResponse,
 			follow:  func(c wire.Counting) stream { return chat.NewStream(c) },
-			problem: chat.ErrorBody, beat: chat.Heartbeat,
+			problem: chat.ErrorBody, beat: chat.Heartbeat, last: chat.Last,
 		},
 		wire.EndpointResponses: {
 			path: "/responses", passes: openAIHeaders(), rewrite: responses.Rewrite, answer: responses.ReadResponse,
@@ -58,7 +59,7 @@ func codecs() map[string]*codec {
 			path: "/v1/messages", version: anthropicVersion, passes: anthropicHeaders(), rewrite: messages.Rewrite, repair: messages.StripThinking,
 			answer:  messages.ReadResponse,
 			follow:  func(c wire.Counting) stream { return messages.NewStream(c) },
-			problem: messages.ErrorBody, beat: messages.Heartbeat,
+			problem: messages.ErrorBody, beat: messages.Heartbeat, last: messages.Last,
 		},
 		wire.EndpointCountTokens: {
 			passes: anthropicHeaders(), rewrite: messages.Rewrite, problem: messages.ErrorBody, errand: true,

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/jsonedit"
 	"holdfast/functions/internal/wire/sse"
 	"holdfast/routing"
 )
@@ -32,6 +33,7 @@ type relay struct {
 	held    []byte // whole events that wait to be sent together
 	count   int    // of held events
 	told    int    // bytes that a bridge was given
+	partial bool   // the last event came without its blank line
 	output  bool   // there was output: this target is final
 	early   bool   // the id was published before the answer's end
 }
@@ -100,6 +102,7 @@ func (r *relay) follow() (whole bool, _ tried) {
 				return false, r.outcome(routing.Broken)
 			}
 		}
+		r.partial = event.Partial
 		step := r.reading.Event(event.Name, event.Data)
 		r.visible()
 		switch step.Status {
@@ -142,7 +145,7 @@ func (r *relay) flush() error {
 // finish makes what the client will rely on durable, then lets the terminal
 // event go. A client that leaves right after it has had its answer.
 func (r *relay) finish(terminal sse.Event) (bool, tried) {
-	end := r.shape.Event(nil, terminal) // before the books: what is kept of an answer is told by then
+	end := r.complete(r.shape.Event(nil, terminal), terminal) // before the books: what is kept of an answer is told by then
 	if r.guardStopped(r.shape) {
 		return false, r.withheld(r.reading.Answer(), r.answer)
 	}
@@ -163,6 +166,22 @@ func (r *relay) finish(terminal sse.Event) (bool, tried) {
 	return true, tried{outcome: routing.Outcome{Class: routing.Success}, status: r.answer.Status}
 }
 
+// complete makes an end whole that the upstream has left open: clients go by the
+// protocol's terminal event, and skip one without its blank line. What a bridge
+// makes is whole, and the bypass adds nothing.
+func (r *relay) complete(end []byte, terminal sse.Event) []byte {
+	if r.bridge != nil || r.in.Bypass != nil || len(terminal.Raw) > 0 && !terminal.Partial {
+		return end
+	}
+	if r.partial || terminal.Partial {
+		end = append(end, "\n\n"...)
+	}
+	if len(terminal.Raw) == 0 && r.codec.last != nil {
+		end = append(end, r.codec.last()...)
+	}
+	return end
+}
+
 // ahead reports whether something must be written before the terminal event:
 // then what is held need not wait for the store.
 func (r *relay) ahead() bool {
@@ -180,12 +199,21 @@ func (r *relay) fail(event sse.Event, fault *wire.UpstreamError) tried {
 	if r.bridge != nil {
 		r.held = append(r.held, r.exchange.following.Failure(fault.Problem(), r.stamp())...)
 	} else {
-		r.held = r.shape.Event(r.held, event)
+		r.held = append(r.shape.Event(r.held, event), r.broken(event, fault)...)
 	}
 	_ = r.flush()
 	t := r.outcome(routing.ServerError)
 	t.shown = !r.guardStopped(r.shape)
 	return t
+}
+
+// broken is what follows a provider's own error event where that is not the one by
+// which the protocol's answers end: clients of Responses skip a bare error.
+func (r *relay) broken(event sse.Event, fault *wire.UpstreamError) []byte {
+	if r.in.Endpoint != wire.EndpointResponses || fault == nil || !jsonedit.Read(event.Data).Get("type").Is("error") {
+		return nil
+	}
+	return r.exchange.following.Failure(fault.Problem(), r.stamp())
 }
 
 // stopped handles the end of the upstream's bytes before a terminal event. Some

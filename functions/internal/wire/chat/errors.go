@@ -16,3 +16,6 @@ func (s *Stream) Failure(p *wire.Problem, _ wire.Stamp) []byte {
 
 // Heartbeat keeps the connection alive between events; clients skip comments.
 func Heartbeat() []byte { return sse.AppendComment(nil, "keep-alive") }
+
+// Last is the terminal event.
+func Last() []byte { return sse.AppendEvent(nil, "", []byte("[DONE]")) }

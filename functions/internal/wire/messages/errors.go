@@ -65,3 +65,6 @@ func errorType(status int) string {
 // Heartbeat keeps the connection alive between events: this protocol has an
 // event for it.
 func Heartbeat() []byte { return sse.AppendEvent(nil, "ping", []byte(`{"type":"ping"}`)) }
+
+// Last is the terminal event.
+func Last() []byte { return sse.AppendEvent(nil, "message_stop", []byte(`{"type":"message_stop"}`)) }
