@@ -60,6 +60,7 @@ type Config struct {
 	Keys          keys.Book
 	Trail         trail.Trail
 	Ledger        Ledger
+	Budgets       Budgets
 	Health        Health
 	Affinity      Preferences
 	Metrics       func(io.Writer) error

@@ -38,6 +38,10 @@ func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
 	for i, e := range all {
 		shown[i] = a.show(e)
 	}
+	if err := a.spend(r.Context(), shown); err != nil {
+		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
+		return
+	}
 	columns := []string{"id", "user", "team", "organization", "user_path", "models", "template", "budget", "limits", "enabled", "expires", "created", "updated"}
 	answerList(w, r, columns, shown, next)
 }

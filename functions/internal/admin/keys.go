@@ -32,6 +32,7 @@ type shownKey struct {
 	Models       []string        `json:"models"` // null: all
 	Template     string          `json:"template"`
 	Budget       *catalog.Budget `json:"budget"`
+	Spending     *spending       `json:"spending,omitempty"` // of the budget, where a key is read
 	Limits       limits          `json:"limits"`
 	Enabled      bool            `json:"enabled"`
 	Expires      string          `json:"expires"`
@@ -128,8 +129,13 @@ func (a *api) getKey(w http.ResponseWriter, r *http.Request) {
 		refuse(w, keyTrouble(err))
 		return
 	}
+	shown := []shownKey{a.show(e)}
+	if err := a.spend(r.Context(), shown); err != nil {
+		refuse(w, keyTrouble(err))
+		return
+	}
 	w.Header().Set("ETag", strconv.Quote(e.Revision()))
-	answer(w, a.show(e))
+	answer(w, shown[0])
 }
 
 // changeKey changes the fields that are sent and leaves the others; null resets

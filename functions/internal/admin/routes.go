@@ -39,6 +39,7 @@ func (a *api) routes() {
 		"/admin/config/revisions":          {"GET": taking("from to days"+pages, a.getRevisions)},
 		"/admin/config/revisions/{name}":   {"GET": a.getRevision},
 		"/admin/explain":                   {"POST": a.explain},
+		"/admin/budgets":                   {"GET": taking(pages, a.listBudgets)},
 		"/admin/metrics":                   {"GET": a.metrics},
 	} {
 		a.mux.HandleFunc(path, methods(served))

@@ -27,6 +27,7 @@ import (
 	"holdfast/functions/internal/admin/trail"
 	"holdfast/functions/internal/auth"
 	"holdfast/functions/internal/auth/keys"
+	"holdfast/functions/internal/budget"
 	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/httpapi"
@@ -135,6 +136,9 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 		Admin: admin.New(admin.Config{Key: adminKey, Configuration: configuration, Snapshot: configuration.Current, Planner: flow,
 			Keys: keys.Book{Store: guarded, Now: o.Now}, Trail: trail.Trail{Store: guarded, Now: o.Now},
 			Ledger: kept.read, Health: flow, Affinity: sessions,
+			Budgets: func(ctx context.Context, of []catalog.Allowance) ([]*budget.Spent, error) {
+				return budget.Spending(ctx, guarded, of, o.Now())
+			},
 			Metrics: func(w io.Writer) error { return kept.meter.Write(w, kept.numbers(guarded)...) }, Hash: secret.hash, Now: o.Now}),
 	}, adminKey, configuration, directory, secret)
 	return &Gateway{

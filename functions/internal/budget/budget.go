@@ -80,12 +80,17 @@ func Accounts(caller *catalog.Caller, now time.Time) []Account {
 			}, store.Affinity))
 		}
 		if a.Budget != nil {
-			all = append(all, newAccount(a, Account{
-				Window: Period(a.Budget.Period, now), Strict: a.Budget.Strict, Period: a.Budget.Period, Nanos: Nanos(a.Budget.USD),
-			}, store.Ledger))
+			all = append(all, moneyOf(a, now))
 		}
 	}
 	return all
+}
+
+// moneyOf is the account of an allowance's budget.
+func moneyOf(a catalog.Allowance, now time.Time) Account {
+	return newAccount(a, Account{
+		Window: Period(a.Budget.Period, now), Strict: a.Budget.Strict, Period: a.Budget.Period, Nanos: Nanos(a.Budget.USD),
+	}, store.Ledger)
 }
 
 func newAccount(of catalog.Allowance, a Account, table store.Table) Account {
