@@ -99,7 +99,7 @@ export function useSave() {
   return useMutation({
     mutationFn: async ({ text, etag }: { text: string; etag: string }) =>
       (await call<{ revision: string; problems: Problem[] | null }>('/admin/config', { method: 'PUT', body: text, ifMatch: etag })).value,
-    onSuccess: () => Promise.all(['config', 'revisions', 'deployments'].map((name) => client.invalidateQueries({ queryKey: [name] }))),
+    onSuccess: () => Promise.all(['config', 'revisions', 'deployments', 'budgets', 'changes'].map((name) => client.invalidateQueries({ queryKey: [name] }))),
   })
 }
 

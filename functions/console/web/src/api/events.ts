@@ -99,6 +99,7 @@ export interface AuditSession {
   user_path: string
   request_count: number
   deployments: string[] | null
+  models: string[] | null
   moves: number
   input_tokens: number
   cached_tokens: number

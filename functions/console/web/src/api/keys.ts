@@ -1,8 +1,7 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { call, get, query } from './client'
 import type { Budget } from './config'
 import type { Page } from './events'
-import type { Summary } from './ledger'
 
 // Key is a stored key, without its secret; that is in the answer that makes it
 // and nowhere else.
@@ -20,6 +19,15 @@ export interface Key {
   expires: string
   created?: string
   key?: string
+  spending?: Spending // of the budget
+}
+
+// Spending is what is used up of a budget in the period that runs: what the next
+// request is judged by.
+export interface Spending {
+  spent_usd: number
+  reserved_usd: number // by what is in flight, where the budget is strict
+  resets: string
 }
 
 // Fields are what a key is made of or changed by.
@@ -68,22 +76,18 @@ export function useRemoveKey() {
   })
 }
 
-// periodStart is when the running period of a budget began: days, weeks from
-// Monday and months, in UTC.
-export function periodStart(period: Budget['period'], now = new Date()): Date {
-  const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()))
-  if (period === 'weekly') day.setUTCDate(day.getUTCDate() - ((day.getUTCDay() + 6) % 7))
-  if (period === 'monthly') day.setUTCDate(1)
-  return day
+// Shared is a budget of the document: an organization's, a team's or a key's.
+export interface Shared extends Budget, Spending {
+  level: 'organization' | 'team' | 'key'
+  id: string
 }
 
-// useSpent is what a key has cost in the running period of its budget.
-export function useSpent(key: string, budget: Budget | null | undefined) {
-  return useQuery({
-    queryKey: ['spent', key, budget?.period],
-    enabled: !!budget,
-    staleTime: 30_000,
-    queryFn: ({ signal }) => get<Summary>('/admin/usage/summary' + query({ key, from: periodStart(budget!.period).toISOString(), by: 'day' }), signal),
-    select: (s) => s.totals.total_cost ?? s.totals.known_cost,
+// useBudgets are the budgets of the document with what is spent of them.
+export function useBudgets() {
+  return useInfiniteQuery({
+    queryKey: ['budgets'],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) => get<Page<Shared>>('/admin/budgets' + query({ limit: 200, cursor: pageParam }), signal),
+    getNextPageParam: (last) => last.next_cursor || undefined,
   })
 }

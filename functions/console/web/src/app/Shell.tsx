@@ -1,8 +1,11 @@
+import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, useLocation } from 'wouter'
 import { useSignOut, type Session } from '../api/session'
-import { Button } from '../ui/basics'
+import { forget } from '../pages/playground/conversation'
+import { holdKey } from '../pages/playground/key'
+import { Button, ErrorNote } from '../ui/basics'
 import { Icon, Mark, type IconName } from './icons'
 import { Preferences } from './Preferences'
 
@@ -19,6 +22,8 @@ export function Shell({ session, children }: { session: Session; children: React
   const { t } = useTranslation()
   const [location] = useLocation()
   const signOut = useSignOut()
+  // The next person at this browser finds neither the key nor the conversation.
+  const leaving = useMutation({ mutationFn: signOut, onSuccess: () => { forget(); holdKey('') } })
   const main = useRef<HTMLElement>(null)
   const nav = useRef<HTMLElement>(null)
   const here = pages.find((p) => location.startsWith('/' + p.path))
@@ -26,6 +31,15 @@ export function Shell({ session, children }: { session: Session; children: React
     nav.current?.querySelector('.on')?.scrollIntoView?.({ block: 'nearest', inline: 'nearest' })
     document.title = here ? `${t(`pages.${here.path}`)} · Holdfast` : 'Holdfast'
   }, [here, t])
+  // Who goes to another page by its link is taken to its content, as by a load.
+  const before = useRef(here)
+  useEffect(() => {
+    if (before.current && before.current !== here) {
+      main.current?.focus({ preventScroll: true })
+      window.scrollTo(0, 0)
+    }
+    before.current = here
+  }, [here])
   return (
     <div className="shell">
       <a className="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus() }}>{t('ui.skip')}</a>
@@ -41,10 +55,13 @@ export function Shell({ session, children }: { session: Session; children: React
         <div className="side-foot">
           <Preferences />
           <p className="who">{session.role === 'admin' ? t('ui.asAdmin') : t('ui.asKey', { key: session.key })}</p>
-          <Button small onClick={() => void signOut()}>{t('ui.signOut')}</Button>
+          <Button small disabled={leaving.isPending} onClick={() => leaving.mutate()}>{t('ui.signOut')}</Button>
         </div>
       </aside>
-      <main id="main" ref={main} tabIndex={-1}>{children}</main>
+      <main id="main" ref={main} tabIndex={-1}>
+        {leaving.error && <div className="page"><ErrorNote error={leaving.error} onRetry={() => leaving.mutate()} /></div>}
+        {children}
+      </main>
     </div>
   )
 }

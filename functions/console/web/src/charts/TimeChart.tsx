@@ -48,6 +48,7 @@ export default function TimeChart(p: ChartProps) {
     const axis = { stroke: paint('--muted'), font: `11px ${paint('--font')}`, ticks: { show: false }, grid: { stroke: paint('--line'), width: 1 } }
     const chart = new uPlot({
       width: Math.max(200, host.clientWidth), height,
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'), // as the ledger's days are
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 6 } },
       padding: [10, 8, 0, 0],

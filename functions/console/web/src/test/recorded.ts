@@ -22,7 +22,7 @@ export const event: Event = {
 
 export const session: AuditSession = {
   session_id: event.session_id, user_path: event.user_path, request_count: 12, deployments: ['gpt-east', 'gpt-west'], moves: 1,
-  input_tokens: 100_000, cached_tokens: 81_000, total_tokens: 104_000, total_cost: 0.08, saved_cost: 0.0911, latest: event,
+  input_tokens: 100_000, cached_tokens: 81_000, total_tokens: 104_000, models: ['gpt-5', 'smart'], total_cost: 0.08, saved_cost: 0.0911, latest: event,
 }
 
 export const usageSession: UsageSession = {

@@ -13,7 +13,7 @@ export interface Asked {
   body: string
 }
 
-export type Answer = { status?: number; body?: unknown; headers?: Record<string, string>; stream?: string[] }
+export type Answer = { status?: number; body?: unknown; headers?: Record<string, string>; stream?: string[]; open?: boolean } // open: the stream goes on
 
 // serve answers what the page asks for, by "METHOD /path", and keeps what was
 // asked. A route that nobody expects is a 404, as the server's.
@@ -32,7 +32,8 @@ export function serve(routes: Record<string, (asked: Asked) => Answer>): Asked[]
       const body = new ReadableStream<Uint8Array>({
         start(c) {
           for (const chunk of a.stream ?? []) c.enqueue(encoder.encode(chunk))
-          c.close()
+          if (!a.open) c.close()
+          init.signal?.addEventListener('abort', () => c.error(init.signal?.reason))
         },
       })
       return new Response(body, { status: a.status ?? 200, headers })

@@ -148,13 +148,32 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   )
 }
 
+// copied puts text on the clipboard and reports whether it is there. Plain HTTP
+// from another machine is no secure context: there the selection is copied, in
+// the dialog that is open, as the rest of the page is inert behind it.
+async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const area = document.createElement('textarea')
+    area.value = text
+    area.className = 'hidden'
+    ;(document.querySelector('dialog[open]') ?? document.body).append(area)
+    const back = document.activeElement
+    area.focus()
+    area.select()
+    const done = document.execCommand('copy')
+    area.remove()
+    if (back instanceof HTMLElement) back.focus()
+    return done
+  }
+}
+
 export function Copy({ text, label }: { text: string; label?: string }) {
   const { t } = useTranslation()
   const [done, setDone] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    setDone(true)
-  }
+  const copy = async () => setDone(await copied(text))
   return <Button small kind="quiet" onClick={() => void copy()} aria-label={done ? undefined : label}>{done ? t('ui.copied') : t('ui.copy')}</Button>
 }
 

@@ -1,7 +1,7 @@
-import { render, screen } from '@testing-library/react'
-import { describe, expect, it } from 'vitest'
+import { fireEvent, render, screen } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
 import { ApiError, failure } from '../api/client'
-import { ErrorNote } from './basics'
+import { Copy, ErrorNote } from './basics'
 import { formats, unknown } from './format'
 import { Table } from './Table'
 
@@ -33,6 +33,22 @@ describe('numbers', () => {
     const now = Date.UTC(2026, 0, 2, 12)
     expect(f.ago('2026-01-02T11:57:00Z', now)).toBe('3 min. ago')
     expect(f.ago('2026-01-01T11:00:00Z', now)).toBe('yesterday')
+  })
+})
+
+describe('copying', () => {
+  it('also works over plain HTTP, where there is no clipboard to write to', async () => {
+    const real = navigator
+    vi.stubGlobal('navigator', { clipboard: undefined })
+    let copied = ''
+    document.execCommand = () => { copied = (document.activeElement as HTMLTextAreaElement).value; return true }
+    render(<Copy text="sk-hf-secret" />)
+    screen.getByRole('button', { name: 'Copy' }).focus()
+    fireEvent.click(document.activeElement!)
+    expect(await screen.findByText('Copied')).toBe(document.activeElement)
+    expect(copied).toBe('sk-hf-secret')
+    expect(document.querySelector('textarea')).toBeNull()
+    vi.stubGlobal('navigator', real)
   })
 })
 

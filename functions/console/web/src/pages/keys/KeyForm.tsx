@@ -17,33 +17,35 @@ interface Draft {
   strict: boolean
   rpm: string
   tpm: string
+  strictLimits: boolean
   expires: string
 }
 
-function draftOf(k?: Key): Draft {
+export function draftOf(k?: Key): Draft {
   const n = (v?: number) => (v ? String(v) : '')
   return {
     id: k?.id ?? '', user: k?.user ?? '', team: k?.team ?? '', models: (k?.models ?? []).join(', '), template: k?.template ?? '',
     usd: n(k?.budget?.usd), period: k?.budget?.period ?? 'monthly', strict: k?.budget?.strict ?? false,
-    rpm: n(k?.limits.rpm), tpm: n(k?.limits.tpm), expires: k?.expires.slice(0, 10) ?? '',
+    rpm: n(k?.limits.rpm), tpm: n(k?.limits.tpm), strictLimits: k?.limits.strict ?? false, expires: k?.expires.slice(0, 10) ?? '',
   }
 }
 
-// fieldsOf is what is sent: of a new key what is filled in, of a known one all
-// that the form shows.
-export function fieldsOf(d: Draft, known: boolean): Fields {
+// fieldsOf is what is sent: of a new key what is filled in, of a known one what
+// was changed. A field left alone stays as it is, also where the form shows less
+// of it than there is.
+export function fieldsOf(d: Draft, was: Draft = draftOf()): Fields {
+  const changed = (...names: (keyof Draft)[]) => names.some((name) => d[name] !== was[name])
   const models = d.models.split(',').map((x) => x.trim()).filter(Boolean)
-  const budget = d.usd === '' ? null : { usd: Number(d.usd), period: d.period, ...(d.strict ? { strict: true } : {}) }
-  const fields: Fields = {
-    ...(d.user !== '' || known ? { user: d.user } : {}),
-    ...(d.team !== '' || known ? { team: d.team } : {}),
-    ...(d.template !== '' || known ? { template: d.template } : {}),
-    ...(models.length > 0 || known ? { models: models.length > 0 ? models : ['*'] } : {}),
-    ...(budget || known ? { budget } : {}),
-    ...(d.rpm !== '' || d.tpm !== '' || known ? { limits: { rpm: Number(d.rpm || 0), tpm: Number(d.tpm || 0) } } : {}),
-    ...(d.expires !== '' || known ? { expires: d.expires } : {}),
+  return {
+    ...(changed('id') ? { id: d.id } : {}),
+    ...(changed('user') ? { user: d.user } : {}),
+    ...(changed('team') ? { team: d.team } : {}),
+    ...(changed('template') ? { template: d.template } : {}),
+    ...(changed('models') ? { models: models.length > 0 ? models : ['*'] } : {}),
+    ...(changed('usd', 'period', 'strict') && (d.usd !== '' || was.usd !== '') ? { budget: d.usd === '' ? null : { usd: Number(d.usd), period: d.period, ...(d.strict ? { strict: true } : {}) } } : {}),
+    ...(changed('rpm', 'tpm', 'strictLimits') ? { limits: { rpm: Number(d.rpm || 0), tpm: Number(d.tpm || 0), ...(d.strictLimits ? { strict: true } : {}) } } : {}),
+    ...(changed('expires') ? { expires: d.expires } : {}),
   }
-  return known || d.id === '' ? fields : { id: d.id, ...fields }
 }
 
 export function KeyForm({ known, onClose, onDone }: { known?: Key; onClose(): void; onDone(k: Key): void }) {
@@ -57,8 +59,8 @@ export function KeyForm({ known, onClose, onDone }: { known?: Key; onClose(): vo
   const set = (more: Partial<Draft>) => setD((now) => ({ ...now, ...more }))
   const submit = (e: FormEvent) => {
     e.preventDefault()
-    if (known) change.mutate({ id: known.id, fields: fieldsOf(d, true) }, { onSuccess: onDone })
-    else make.mutate(fieldsOf(d, false), { onSuccess: onDone })
+    if (known) change.mutate({ id: known.id, fields: fieldsOf(d, draftOf(known)) }, { onSuccess: onDone })
+    else make.mutate(fieldsOf(d), { onSuccess: onDone })
   }
   const text = (name: 'id' | 'user' | 'team' | 'models' | 'template', hint?: string, disabled?: boolean) => (
     <Field label={t(`keys.${name}`)} hint={hint} error={wrong(name)}>
@@ -95,6 +97,7 @@ export function KeyForm({ known, onClose, onDone }: { known?: Key; onClose(): vo
           {number('tpm', t('keys.tpmLong'), 'limits')}
         </div>
         <Switch label={t('keys.strict')} hint={t('keys.strictHint')} checked={d.strict} onChange={(strict) => set({ strict })} />
+        <Switch label={t('keys.strictLimits')} hint={t('keys.strictLimitsHint')} checked={d.strictLimits} onChange={(strictLimits) => set({ strictLimits })} />
         {error && <ErrorNote error={error} />}
       </form>
     </Dialog>

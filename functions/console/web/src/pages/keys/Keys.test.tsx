@@ -1,30 +1,35 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { periodStart, type Key } from '../../api/keys'
-import { summary } from '../../test/recorded'
+import type { Key } from '../../api/keys'
 import { serve, show } from '../../test/server'
 import { heldKey } from '../playground/key'
+import { draftOf, fieldsOf } from './KeyForm'
 import { Keys } from './Keys'
 
 const key: Key = {
   id: 'ci', user: 'ci', team: 'core', organization: 'acme', user_path: '/acme/core/ci', models: ['gpt-5'], template: '', budget: { usd: 0.1, period: 'monthly' },
-  limits: { rpm: 60, tpm: 200_000 }, enabled: true, expires: '',
+  limits: { rpm: 60, tpm: 200_000 }, enabled: true, expires: '', spending: { spent_usd: 0.08, reserved_usd: 0, resets: '2026-12-01T00:00:00Z' },
 }
+const resets = '2026-12-01T00:00:00Z'
+const budgets = [
+  { level: 'organization', id: 'acme', usd: 500, period: 'monthly', strict: false, spent_usd: 410.5, reserved_usd: 0, resets },
+  { level: 'team', id: 'core', usd: 20, period: 'daily', strict: true, spent_usd: 19, reserved_usd: 1.5, resets },
+  { level: 'key', id: 'demo', usd: 4, period: 'daily', strict: false, spent_usd: 1, reserved_usd: 0, resets },
+]
 const routes = {
   'GET /admin/keys': () => ({ body: { entries: [key], next_cursor: '' } }),
-  'GET /admin/config': () => ({ body: { connections: [], deployments: [], keys: [{ id: 'demo', user: 'demo-user', models: ['*'] }] }, headers: { ETag: '"r1"' } }),
-  'GET /admin/usage/summary': () => ({ body: summary }),
+  'GET /admin/config': () => ({ body: { connections: [], deployments: [], keys: [{ id: 'demo', user: 'demo-user', models: ['*'], budget: { usd: 4, period: 'daily' } }] }, headers: { ETag: '"r1"' } }),
+  'GET /admin/budgets': () => ({ body: { entries: budgets, next_cursor: '' } }),
 }
 
 describe('the keys page', () => {
   it('shows limits, and budgets as bars of what is spent', async () => {
-    const asked = serve(routes)
+    serve(routes)
     show(<Keys />)
     const bar = await screen.findByRole('meter', { name: 'Spent of the budget of ci' })
-    await waitFor(() => expect(bar.getAttribute('aria-valuetext')).toBe('$0.0800 of $0.1000 a month'))
-    const sums = asked.find((a) => a.path === '/admin/usage/summary')!
-    expect([sums.search.get('key'), sums.search.get('from')]).toEqual(['ci', periodStart('monthly').toISOString()])
+    expect(bar.getAttribute('aria-valuetext')).toBe('$0.0800 of $0.1000 a month')
+    expect((await screen.findByRole('meter', { name: 'Spent of the budget of demo' })).getAttribute('aria-valuetext')).toBe('$1.00 of $4.00 a day')
     const table = screen.getByRole('table', { name: 'Keys' })
     for (const text of ['60 req/min', '200K tok/min', '/acme/core/ci']) expect(table.textContent).toContain(text)
     expect((await screen.findByRole('table', { name: 'Keys of the configuration document' })).textContent).toContain('demo')
@@ -67,10 +72,30 @@ describe('the keys page', () => {
   })
 })
 
-describe('a budget', () => {
-  it('runs by UTC days, weeks from Monday and months', () => {
-    const now = new Date('2026-12-02T23:30:00-05:00') // Thursday in UTC
-    expect([periodStart('daily', now), periodStart('weekly', now), periodStart('monthly', now)].map((d) => d.toISOString().slice(0, 16)))
-      .toEqual(['2026-12-03T00:00', '2026-11-30T00:00', '2026-12-01T00:00'])
+describe('shared budgets', () => {
+  it('have bars of their own, with what is reserved, what is left and when they begin anew', async () => {
+    serve(routes)
+    show(<Keys />)
+    const table = await screen.findByRole('table', { name: 'Budgets of organizations and teams' })
+    const bars = within(table).getAllByRole('meter').map((m) => m.getAttribute('aria-valuetext'))
+    expect(bars).toEqual(['$410.50 of $500.00 a month', '$20.50 of $20.00 a day'])
+    for (const text of ['$89.50', '$0.00', 'strict', 'soft', 'organization', 'team']) expect(table.textContent).toContain(text)
+  })
+
+  it('say when there is none and where they are made', async () => {
+    serve({ ...routes, 'GET /admin/budgets': () => ({ body: { entries: [], next_cursor: '' } }) })
+    show(<Keys />)
+    expect(await screen.findByText(/No organization and no team has a budget/)).toBeTruthy()
+  })
+})
+
+describe('a changed key', () => {
+  it('keeps what its form was not asked to change', () => {
+    const known: Key = { ...key, models: [], expires: '2027-01-31T18:00:00Z', limits: { rpm: 60, tpm: 0, strict: true } }
+    const was = draftOf(known)
+    expect(fieldsOf({ ...was, user: 'eve' }, was)).toEqual({ user: 'eve' }) // no models stays no models
+    expect(fieldsOf({ ...was, rpm: '90' }, was)).toEqual({ limits: { rpm: 90, tpm: 0, strict: true } })
+    expect(fieldsOf({ ...was, usd: '' }, was)).toEqual({ budget: null })
+    expect(fieldsOf({ ...was, models: ' * ' }, was)).toEqual({ models: ['*'] })
   })
 })

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useConfig } from '../../api/config'
-import { useChangeKey, useKeys, useRemoveKey, type Key } from '../../api/keys'
+import { useBudgets, useChangeKey, useKeys, useRemoveKey, type Key } from '../../api/keys'
 import { Badge, Button, Card, Empty, ErrorNote, Page, Switch } from '../../ui/basics'
 import { Confirm } from '../../ui/Dialog'
 import { useFormat } from '../../ui/format'
@@ -9,6 +9,7 @@ import { Table, type Column } from '../../ui/Table'
 import { BudgetBar } from './BudgetBar'
 import { KeyForm } from './KeyForm'
 import { Secret } from './Secret'
+import { SharedBudgets } from './SharedBudgets'
 
 export function Keys() {
   const { t } = useTranslation()
@@ -47,6 +48,7 @@ export function Keys() {
           more={{ has: keys.hasNextPage, busy: keys.isFetchingNextPage, load: () => void keys.fetchNextPage() }}
           empty={<Empty title={t('keys.none')} action={<Button onClick={() => setMaking(true)}>{t('keys.create')}</Button>}>{t('keys.noneHint')}</Empty>} />
       </Card>
+      <SharedBudgets />
       <Configured />
       {making && <KeyForm onClose={() => setMaking(false)} onDone={(k) => { setMaking(false); setMade(k) }} />}
       {editing && <KeyForm known={editing} onClose={() => setEditing(null)} onDone={() => setEditing(null)} />}
@@ -69,7 +71,7 @@ function describing(t: Translate): Column<Key>[] {
       cell: (k) => <span className="stack"><strong>{k.id}</strong><span className="hint clip">{k.user_path || [k.organization, k.team, k.user].filter(Boolean).join('/') || '–'}</span></span>,
     },
     { id: 'models', head: t('keys.models'), width: 'minmax(110px, 1fr)', cell: (k) => k.models === null || k.models.includes('*') ? <Badge>{t('keys.all')}</Badge> : k.models.length === 0 ? '–' : k.models.join(', ') },
-    { id: 'budget', head: t('keys.budget'), width: 'minmax(150px, 1.2fr)', cell: (k) => k.budget ? <BudgetBar id={k.id} budget={k.budget} /> : <span className="hint">{t('keys.noBudget')}</span> },
+    { id: 'budget', head: t('keys.budget'), width: 'minmax(168px, 1.3fr)', cell: (k) => k.budget ? <BudgetBar name={k.id} budget={k.budget} spending={k.spending} /> : <span className="hint">{t('keys.noBudget')}</span> },
     { id: 'limits', head: t('keys.limits'), width: 'minmax(120px, 0.9fr)', cell: (k) => <Limits limits={k.limits} /> },
     { id: 'expires', head: t('keys.expires'), width: '108px', cell: (k) => k.expires ? <Expiry at={k.expires} /> : <span className="hint">{t('keys.never')}</span> },
   ]
@@ -97,9 +99,11 @@ function Expiry({ at }: { at: string }) {
 function Configured() {
   const { t } = useTranslation()
   const config = useConfig()
+  const budgets = useBudgets()
+  const spending = new Map(budgets.data?.pages.flatMap((p) => p.entries ?? []).filter((b) => b.level === 'key').map((b) => [b.id, b]))
   const rows = (config.data?.document.keys ?? []).map((k): Key => ({
     id: k.id, user: k.user ?? '', team: k.team ?? '', organization: k.organization ?? '', user_path: '', models: k.models ?? null, template: k.template ?? '',
-    budget: k.budget ?? null, limits: { rpm: k.limits?.rpm ?? 0, tpm: k.limits?.tpm ?? 0 }, enabled: k.enabled ?? true, expires: k.expires ?? '',
+    budget: k.budget ?? null, limits: { rpm: k.limits?.rpm ?? 0, tpm: k.limits?.tpm ?? 0 }, enabled: k.enabled ?? true, expires: k.expires ?? '', spending: spending.get(k.id),
   }))
   const columns: Column<Key>[] = [...describing(t), { id: 'enabled', head: t('keys.enabled'), width: '84px', cell: (k) => k.enabled ? <Badge tone="good">{t('form.on')}</Badge> : <Badge>{t('form.off')}</Badge> }]
   return (

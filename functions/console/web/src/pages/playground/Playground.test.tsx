@@ -105,6 +105,37 @@ describe('the playground', () => {
     expect(await screen.findByText('Better')).toBeTruthy()
   })
 
+  it('asks again for an answer that did not come, without saying anything twice', async () => {
+    let calls = 0
+    const p = open(() => ++calls > 1 ? said('Better') : { status: 503, body: { error: { message: 'Not now.', code: 'no_eligible_deployment' } } })
+    await p.say('Hi')
+    await screen.findByText('Not now.', { exact: false })
+    await userEvent.click(screen.getByRole('button', { name: 'Ask again' }))
+    expect(await screen.findByText('Better')).toBeTruthy()
+    expect(screen.queryByRole('alert')).toBeNull()
+    expect(screen.queryByRole('button', { name: 'Ask again' })).toBeNull()
+    expect(p.sent().map((a) => JSON.parse(a.body).messages)).toEqual([[{ role: 'user', content: 'Hi' }], [{ role: 'user', content: 'Hi' }]])
+  })
+
+  it('keeps what has been shown when it is stopped', async () => {
+    const p = open(() => ({ headers, stream: data({ choices: [{ delta: { content: 'Half an' } }] }), open: true }))
+    await p.say('Hi')
+    await screen.findByText('Half an')
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
+    expect(await screen.findByText(/^Stopped/)).toBeTruthy()
+    expect(screen.getByText('Half an')).toBeTruthy()
+    expect(restore().messages).toMatchObject([{ role: 'user', text: 'Hi' }, { role: 'assistant', text: 'Half an', failure: { code: 'stopped' } }])
+  })
+
+  it('says what the gateway has answered by itself, which costs nothing', async () => {
+    const p = open(() => said('Kept', { 'X-Holdfast-Cache': 'hit', 'X-Holdfast-Deployment': '' }))
+    await p.say('Hi')
+    await screen.findByText('Kept')
+    const facts = [...document.querySelectorAll('.facts > div')].map((d) => d.textContent)
+    expect(facts).toContain('Gateway cachehit')
+    expect(facts).toContain('Cost$0.00')
+  })
+
   it('offers what the key may use, and other endpoints with other models', async () => {
     open(() => said('x'))
     await screen.findByText(/Acts as ann/)

@@ -70,6 +70,7 @@ export function Playground({ session }: { session: Session }) {
             )}
             {messages.map((m, i) => <Turn key={i} message={m} prices={caller.data?.prices} />)}
             {partial !== null && <Turn message={{ role: 'assistant', text: partial, calls: [] }} coming />}
+            {talk.open && !talk.busy && <div><Button small disabled={!ready} onClick={() => void talk.again()}>{t('playground.again')}</Button></div>}
             <div ref={end} />
           </div>
           <Composer ready={ready} busy={talk.busy} onSend={(text) => void talk.ask(text)} onStop={talk.stop}

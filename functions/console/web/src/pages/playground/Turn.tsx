@@ -1,3 +1,4 @@
+import { memo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isInferred } from '../../api/events'
 import { Affinity, Badge } from '../../ui/basics'
@@ -5,7 +6,9 @@ import { useFormat } from '../../ui/format'
 import { cost, type Price } from './caller'
 import type { Facts, Failure, Message } from './dialog'
 
-export function Turn({ message, prices, coming }: { message: Message; prices?: Record<string, Price | null>; coming?: boolean }) {
+// Turn is drawn again only where it has changed: an answer that comes in leaves
+// the turns before it alone.
+export const Turn = memo(function Turn({ message, prices, coming }: { message: Message; prices?: Record<string, Price | null>; coming?: boolean }) {
   const { t } = useTranslation()
   if (message.role === 'user') return <article className="turn user"><h3 className="hidden">{t('playground.you')}</h3><p>{message.text}</p></article>
   if (message.role === 'tool') {
@@ -28,10 +31,11 @@ export function Turn({ message, prices, coming }: { message: Message; prices?: R
       {message.facts && <FactsLine facts={message.facts} price={prices?.[message.facts.deployment]} />}
     </article>
   )
-}
+})
 
 function FailureNote({ failure }: { failure: Failure }) {
   const { t } = useTranslation()
+  if (failure.code === 'stopped') return <p className="note warn" role="status">{t('playground.stopped')}</p>
   const text = failure.message || t(failure.code === 'stream_broken' ? 'playground.broken' : failure.code === 'unreachable' ? 'ui.unreachable' : 'ui.failed', { status: failure.status })
   return (
     <div className="note bad" role="alert">
@@ -48,13 +52,14 @@ function FactsLine({ facts, price }: { facts: Facts; price?: Price | null }) {
   const k = facts.tokens
   return (
     <dl className="facts">
+      {facts.cache === 'hit' && <div><dt>{t('facts.gatewayCache')}</dt><dd><Badge tone="good" title={t('facts.gatewayCacheSays')}>{facts.cache}</Badge></dd></div>}
       {facts.deployment && <div><dt>{t('facts.deployment')}</dt><dd>{facts.deployment}</dd></div>}
       {facts.affinity && <div><dt>{t('facts.affinity')}</dt><dd><Affinity outcome={facts.affinity} /></dd></div>}
       {isInferred(facts.source) && <div><dt>{t('facts.session')}</dt><dd><Badge tone="info" title={t('sources.prompt')}>{t('sources.inferred')}</Badge></dd></div>}
       {k && <div><dt>{t('facts.cached')}</dt><dd>{f.count(k.cached)}<span className="unit"> {t('units.tok')}</span></dd></div>}
       {k && <div><dt>{t('facts.fresh')}</dt><dd>{f.count(k.fresh + k.written + k.written1h)}<span className="unit"> {t('units.tok')}</span></dd></div>}
       {facts.firstByteMs !== null && <div><dt>{t('facts.firstByte')}</dt><dd>{f.ms(facts.firstByteMs)}</dd></div>}
-      {k && <div><dt>{t('facts.cost')}</dt><dd>{f.usd(cost(k, price))}</dd></div>}
+      {k && <div><dt>{t('facts.cost')}</dt><dd>{f.usd(facts.cache === 'hit' ? 0 : cost(k, price))}</dd></div>}
       {Number(facts.attempts) > 1 && <div><dt>{t('facts.attempts')}</dt><dd>{facts.attempts}</dd></div>}
       {facts.dropped && <div><dt>{t('facts.dropped')}</dt><dd>{facts.dropped}</dd></div>}
     </dl>

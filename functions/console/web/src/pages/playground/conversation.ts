@@ -35,6 +35,11 @@ export function restore(): Conversation {
   return { id: uuid(), own: true, settings: fresh, messages: [] }
 }
 
+// forget leaves nothing of a conversation in this tab.
+export function forget(): void {
+  sessionStorage.removeItem(name)
+}
+
 function keep(c: Conversation) {
   try {
     sessionStorage.setItem(name, JSON.stringify(c))
@@ -46,6 +51,7 @@ function keep(c: Conversation) {
 export function useConversation(gateway: string, key: string) {
   const [conversation, setConversation] = useState(restore)
   const [partial, setPartial] = useState<string | null>(null) // of the answer that is coming in
+  const coming = useRef('') // the same, for whoever stops it
   const running = useRef<AbortController | null>(null)
   const now = useRef(conversation)
 
@@ -61,21 +67,26 @@ export function useConversation(gateway: string, key: string) {
     return () => running.current?.abort()
   }, [])
 
-  const ask = useCallback(async (text: string) => {
+  // answer asks for the answer to what stands there, tool round trips included.
+  const answer = useCallback(async () => {
     const control = new AbortController()
     running.current = control
-    setPartial('')
-    add({ role: 'user', text })
+    const show = (text: string) => {
+      if (running.current !== control) return // what was read before it was stopped
+      coming.current = text
+      setPartial(text)
+    }
+    show('')
     try {
       for (let round = 0; round < maxRounds; round++) {
         const { id, own, settings, messages } = now.current
-        const sent = await send({ gateway, key, session: own ? id : '', settings, history: messages, signal: control.signal, onText: setPartial })
+        const sent = await send({ gateway, key, session: own ? id : '', settings, history: messages, signal: control.signal, onText: show })
         if (control.signal.aborted) return
         const { reply } = sent
         add({ role: 'assistant', text: reply.text, calls: reply.calls, facts: sent.facts, failure: sent.failure })
         if (sent.failure || reply.calls.length === 0) return
         add(...reply.calls.map((c): Message => ({ role: 'tool', id: c.id, name: c.name, result: runTool(c) })))
-        setPartial('')
+        show('')
       }
     } catch {
       if (!control.signal.aborted) add({ role: 'assistant', text: '', calls: [], failure: unreached })
@@ -87,14 +98,34 @@ export function useConversation(gateway: string, key: string) {
     }
   }, [add, gateway, key])
 
+  const ask = useCallback((text: string) => {
+    add({ role: 'user', text })
+    return answer()
+  }, [add, answer])
+
   const leave = useCallback(() => {
     running.current?.abort()
     running.current = null
     setPartial(null)
   }, [])
 
+  // stop keeps what has been shown.
+  const stop = useCallback(() => {
+    if (!running.current) return
+    leave()
+    add({ role: 'assistant', text: coming.current, calls: [], failure: { status: 0, code: 'stopped', message: '', requestId: '' } })
+  }, [add, leave])
+
+  // again asks once more for the answer that did not come, or broke off.
+  const again = useCallback(() => {
+    const { messages } = now.current
+    const last = messages.at(-1)
+    if (last?.role === 'assistant' && last.failure) change({ ...now.current, messages: messages.slice(0, -1) })
+    return answer()
+  }, [answer, change])
+
   return {
-    conversation, partial, busy: partial !== null, ask, stop: leave,
+    conversation, partial, busy: partial !== null, ask, again, stop, open: unanswered(conversation.messages),
     set: (settings: Partial<Settings>) => change({ ...now.current, settings: { ...now.current.settings, ...settings } }),
     setOwn: (own: boolean) => change({ ...now.current, own }),
     // startAnew gives the conversation another id; clear forgets the
@@ -102,6 +133,13 @@ export function useConversation(gateway: string, key: string) {
     startAnew: () => { leave(); change({ ...now.current, id: uuid(), messages: [] }) },
     clear: () => { leave(); change({ ...now.current, id: uuid(), messages: [], settings: { ...now.current.settings, instructions: '' } }) },
   }
+}
+
+// unanswered reports whether the last message has no answer, or one that failed:
+// the page was loaded anew meanwhile, it was stopped, or it was refused.
+function unanswered(messages: Message[]): boolean {
+  const last = messages.at(-1)
+  return last !== undefined && (last.role !== 'assistant' || last.failure !== undefined)
 }
 
 const unreached: Failure = { status: 0, code: 'unreachable', message: '', requestId: '' }

@@ -31,6 +31,7 @@ export interface Facts {
   durationMs: number
   tokens: Tokens | null
   dropped: string
+  cache: string // hit: the gateway answered by itself
 }
 
 export interface Failure {
@@ -67,7 +68,7 @@ export const demoTool = {
   description: 'Returns the current date and time in an IANA time zone.',
   parameters: {
     type: 'object',
-    properties: { timezone: { type: 'string', description: 'For example Europe/Berlin or Asia/Shanghai' } },
+    properties: { timezone: { type: 'string', enum: ['Asia/Shanghai', 'Asia/Tokyo', 'Asia/Kolkata', 'Europe/Berlin', 'Europe/London', 'America/New_York', 'America/Los_Angeles', 'UTC'] } },
     additionalProperties: false,
   },
 }

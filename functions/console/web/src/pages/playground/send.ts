@@ -71,7 +71,7 @@ function told(response: Response, s: Settings): Facts {
     model: s.model, endpoint: s.endpoint,
     session: say('X-Session-Id'), source: say('X-Holdfast-Session-Source'), affinity: say('X-Holdfast-Affinity'),
     deployment: say('X-Holdfast-Deployment'), attempts: say('X-Holdfast-Attempts'),
-    requestId: say('X-Holdfast-Request-Id') || say('X-Request-Id'), dropped: say('X-Holdfast-Dropped'),
+    requestId: say('X-Holdfast-Request-Id') || say('X-Request-Id'), dropped: say('X-Holdfast-Dropped'), cache: say('X-Holdfast-Cache'),
     firstByteMs: null, durationMs: 0, tokens: null,
   }
 }

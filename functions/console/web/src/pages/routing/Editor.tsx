@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError, type Problem } from '../../api/client'
@@ -10,20 +11,17 @@ import { DocumentForm } from './DocumentForm'
 export function Editor({ stored }: { stored: Stored }) {
   const { t } = useTranslation()
   const [as, setAs] = useState<'form' | 'document'>('form')
-  const [base, setBase] = useState(() => ({ etag: stored.etag, text: pretty(stored.document) })) // what the draft began with
-  const [text, setText] = useState(base.text)
+  const { base, text, setText, begin } = useDraft(stored)
   const save = useSave()
   const draft = parse(text)
   const changed = text !== base.text
   const stale = stored.etag !== base.etag
   const reload = () => {
-    const newest = pretty(stored.document)
-    setBase({ etag: stored.etag, text: newest })
-    setText(newest)
+    begin({ etag: stored.etag, text: pretty(stored.document) })
     save.reset()
   }
   const submit = () => save.mutate({ text, etag: base.etag }, {
-    onSuccess: ({ revision }) => setBase({ etag: `"${revision}"`, text }),
+    onSuccess: ({ revision }) => begin({ etag: `"${revision}"`, text }),
   })
   const conflict = save.error instanceof ApiError && save.error.status === 409
   return (
@@ -51,6 +49,31 @@ export function Editor({ stored }: { stored: Stored }) {
         : <p className="note warn">{t('edit.notJson')}</p>)}
     </Card>
   )
+}
+
+// Base is what a draft began with.
+interface Base {
+  etag: string
+  text: string
+}
+
+const kept = ['draft']
+
+// useDraft is the draft, which lasts while another view or page is looked at: what
+// is half done is not lost by asking what it would do. It ends with the sign-in.
+function useDraft(stored: Stored) {
+  const client = useQueryClient()
+  const [draft, setDraft] = useState(() => {
+    const base = { etag: stored.etag, text: pretty(stored.document) }
+    return client.getQueryData<{ base: Base; text: string }>(kept) ?? { base, text: base.text }
+  })
+  const keep = (base: Base, text: string) => {
+    client.setQueryDefaults(kept, { gcTime: Infinity })
+    if (text === base.text) client.removeQueries({ queryKey: kept })
+    else client.setQueryData(kept, { base, text })
+    setDraft({ base, text })
+  }
+  return { ...draft, setText: (text: string) => keep(draft.base, text), begin: (base: Base) => keep(base, base.text) }
 }
 
 function Saved({ problems, revision }: { problems: Problem[]; revision: string }) {

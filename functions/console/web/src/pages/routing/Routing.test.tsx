@@ -6,7 +6,7 @@ import { event } from '../../test/recorded'
 import { serve, show, type Answer, type Asked } from '../../test/server'
 import { at } from './DocumentForm'
 import { headerLines } from './Explain'
-import { folded } from './Revisions'
+import { folded } from '../../ui/Diff'
 import { Routing } from './Routing'
 
 const document_: Document = {
@@ -44,6 +44,22 @@ describe('the editor', () => {
     const alert = await screen.findByRole('alert')
     for (const text of ['The document may not rule.', 'deployments[0].weight', 'req_9']) expect(alert.textContent).toContain(text)
     expect(weight.getAttribute('aria-invalid')).toBe('true')
+  })
+
+  it('keeps the draft while another view is looked at', async () => {
+    serve({ 'GET /admin/config': config, 'GET /admin/deployments': () => ({ body: { entries: [] } }) })
+    show(<Routing />, '/routing?tab=edit')
+    const live = await screen.findByLabelText('Preferences live')
+    await userEvent.clear(live)
+    await userEvent.type(live, '2h')
+    await userEvent.click(screen.getByRole('radio', { name: 'Explain' }))
+    await screen.findByLabelText('Body (JSON)')
+    await userEvent.click(screen.getByRole('radio', { name: 'Edit' }))
+    expect((await screen.findByLabelText<HTMLInputElement>('Preferences live')).value).toBe('2h')
+    await userEvent.click(screen.getByRole('button', { name: 'Discard' }))
+    await userEvent.click(screen.getByRole('radio', { name: 'Live' }))
+    await userEvent.click(screen.getByRole('radio', { name: 'Edit' }))
+    expect((await screen.findByLabelText<HTMLInputElement>('Preferences live')).value).toBe('1h0m0s')
   })
 
   it('is told of a newer revision, and takes a document that is no JSON', async () => {
@@ -92,9 +108,9 @@ describe('the explain box', () => {
   })
 })
 
-describe('revisions', () => {
-  const old = '20261130T101112.345-ABCDEFGH'
+const old = '20261130T101112.345-ABCDEFGH'
 
+describe('revisions', () => {
   it('are compared with the one in force and restored', async () => {
     const before = { ...document_, deployments: [{ ...document_.deployments[0]!, weight: 9 }] }
     const asked = serve({
@@ -118,8 +134,39 @@ describe('revisions', () => {
   })
   it('leave out what is far from a change', () => {
     const lines = Array.from({ length: 20 }, (_, i) => `l${i}`).join('\n') + '\n'
-    expect(folded(lines, false, false).split('\n').filter(Boolean)).toHaveLength(7)
-    expect(folded('a\nb\n', false, false)).toBe('  a\n  b\n')
+    expect(folded(lines, false, false, String).split('\n').filter(Boolean)).toHaveLength(7)
+    expect(folded('a\nb\n', false, false, String)).toBe('  a\n  b\n')
+  })
+})
+
+describe('the audit trail', () => {
+  const change = { id: 'c1', time: '2026-11-30T10:11:12Z', who: 'admin', action: 'key.change', target: 'ci', before: { id: 'ci', enabled: true }, after: { id: 'ci', enabled: false }, outcome: 'done' }
+
+  it('shows who has changed what, when, from what to what', async () => {
+    serve({
+      'GET /admin/audit/changes': () => ({ body: { entries: [change, { ...change, id: 'c0', action: 'config.replace', target: 'config', before: { revision: old }, after: null, outcome: 'begun' }], next_cursor: '' } }),
+    })
+    show(<Routing />, '/routing?tab=changes')
+    const table = await screen.findByRole('table', { name: 'Changes' })
+    for (const text of ['Key changed', 'ci', 'admin', 'done', 'Configuration saved', 'begun']) expect(table.textContent).toContain(text)
+    await userEvent.click(within(table).getByRole('button', { name: 'Details of Key changed ci' }))
+    const diff = within(table).getByLabelText('Before and after of ci')
+    expect([diff.querySelector('.removed')?.textContent, diff.querySelector('.added')?.textContent]).toEqual(['−   "enabled": true\n', '+   "enabled": false\n'])
+    await userEvent.click(within(table).getByRole('button', { name: 'Details of Configuration saved config' }))
+    expect(within(table).getByText(/It may or may not have been made/)).toBeTruthy()
+    expect(within(table).getByRole('link', { name: 'Compare the revisions' }).getAttribute('href')).toBe('/routing?tab=revisions&revision=' + old)
+    expect(screen.getByRole('link', { name: 'Changes as CSV' }).getAttribute('href')).toBe('/admin/audit/changes?limit=200&format=csv')
+  })
+
+  it('says when there is none, and the message and request id where it cannot be had', async () => {
+    let fails = true
+    serve({ 'GET /admin/audit/changes': () => fails ? { status: 503, headers: { 'X-Request-Id': 'req_8' }, body: { error: { message: 'The store is away.' } } } : { body: { entries: [] } } })
+    show(<Routing />, '/routing?tab=changes')
+    const alert = await screen.findByRole('alert')
+    expect(alert.textContent).toContain('req_8')
+    fails = false
+    await userEvent.click(within(alert).getByRole('button', { name: 'Try again' }))
+    expect(await screen.findByText('Nothing was changed yet')).toBeTruthy()
   })
 })
 

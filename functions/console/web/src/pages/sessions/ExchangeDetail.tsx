@@ -16,7 +16,8 @@ export function ExchangeDetail({ event: e }: { event: Event }) {
         <div><dt>{t('detail.asked')}</dt><dd>{e.endpoint} · {e.model || '–'}</dd></div>
         <div><dt>{t('detail.served')}</dt><dd>{e.deployment || '–'}{e.upstream_model && <span className="hint"> {e.provider} · {e.upstream_model}</span>}</dd></div>
         <div><dt>{t('detail.source')}</dt><dd>{e.session_source || '–'}{e.session_signal && <span className="hint"> {e.session_signal}</span>} {isInferred(e.session_source) && <Badge tone="info" title={t('sources.prompt')}>{t('sources.inferred')}</Badge>}</dd></div>
-        <div><dt>{t('detail.affinity')}</dt><dd><Affinity outcome={e.affinity} /></dd></div>
+        <div><dt>{t('detail.affinity')}</dt><dd>{e.affinity ? <><Affinity outcome={e.affinity} /> <span className="hint">{t(`affinity.says.${e.affinity}`, { defaultValue: '' })}</span></> : '–'}</dd></div>
+        {e.cache && <div><dt>{t('facts.gatewayCache')}</dt><dd><Badge tone="good">{e.cache}</Badge> <span className="hint">{t('facts.gatewayCacheSays')}</span></dd></div>}
         {e.lane && <div><dt>{t('detail.lane')}</dt><dd><code>{e.lane.slice(0, 12)}</code></dd></div>}
         <div><dt>{t('detail.key')}</dt><dd>{e.key || '–'}</dd></div>
         <div><dt>{t('detail.requestId')}</dt><dd><code>{e.request_id}</code></dd></div>

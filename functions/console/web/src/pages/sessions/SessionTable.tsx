@@ -42,18 +42,21 @@ export function SessionTable({ pages, state }: { pages: Pages<AuditSession>; sta
         </span>
       ),
     },
-    { id: 'model', head: t('columns.model'), width: 'minmax(92px, 1fr)', cell: (s) => <Pick name="model" value={s.latest.model} state={state} /> },
+    {
+      id: 'models', head: t('columns.models'), width: 'minmax(122px, 1.2fr)',
+      cell: (s) => <span className="stack">{(s.models ?? [s.latest.model]).map((m) => <Pick key={m} name="model" value={m} state={state} />)}</span>,
+    },
     {
       id: 'deployments', head: t('columns.deployments'), width: 'minmax(104px, 1.1fr)',
       cell: (s) => <span className="stack">{(s.deployments ?? []).map((d) => <Pick key={d} name="deployment" value={d} state={state} />)}</span>,
     },
     { id: 'moves', head: t('columns.moves'), number: true, width: '52px', cell: (s) => s.moves > 0 ? <Badge tone="warn">{f.count(s.moves)}</Badge> : f.count(0) },
-    { id: 'tokens', head: t('columns.tokens'), unit: t('units.tok'), number: true, width: '82px', cell: (s) => f.compact(s.total_tokens) },
+    { id: 'tokens', head: t('columns.tokens'), number: true, width: '66px', cell: (s) => f.compact(s.total_tokens) },
     { id: 'cached', head: t('columns.cached'), number: true, width: '60px', cell: (s) => f.share(s.input_tokens > 0 ? s.cached_tokens / s.input_tokens : null) },
     { id: 'cost', head: t('columns.cost'), number: true, width: '72px', cell: (s) => f.usd(s.total_cost) },
     { id: 'saved', head: t('columns.saved'), number: true, width: '72px', cell: (s) => <span className="saved">{f.usd(s.saved_cost)}</span> },
     {
-      id: 'chart', head: t('columns.usage'), width: '48px',
+      id: 'chart', head: t('columns.usage'), number: true, width: '56px',
       cell: (s) => <Link className="icon-link" href={usageOf(s.session_id, days)} title={t('sessions.usageOf')} aria-label={t('sessions.usageOfNamed', { session: short(s.session_id) })}><Icon name="chart" /></Link>,
     },
   ]

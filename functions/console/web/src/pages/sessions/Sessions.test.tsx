@@ -17,7 +17,7 @@ describe('the sessions page', () => {
     show(<Sessions />, '/sessions')
     const table = await screen.findByRole('table', { name: 'Sessions' })
     const row = within(table).getAllByRole('row')[1]!
-    for (const text of ['0123456789ab', 'inferred', 'gpt-east', 'gpt-west', '104K', '81.0%', '$0.0800', '$0.0911']) expect(row.textContent).toContain(text)
+    for (const text of ['0123456789ab', 'inferred', 'gpt-5', 'smart', 'gpt-east', 'gpt-west', '104K', '81.0%', '$0.0800', '$0.0911']) expect(row.textContent).toContain(text)
     for (const link of within(row).getAllByRole('link')) expect(link.getAttribute('href')).toBe(`/usage?session_id=${session.session_id}&days=7`)
     expect(within(row).getAllByRole('link')).toHaveLength(2) // the badge and the chart
   })

@@ -8,6 +8,7 @@ import { useFormat } from '../../ui/format'
 export function Why({ explanation: x }: { explanation: Explanation }) {
   const { t } = useTranslation()
   const f = useFormat()
+  const scored = (x.candidates ?? []).some((c) => c.scores)
   const reason = (code: string) => t(`reasons.${code}`, { defaultValue: code })
   return (
     <div className="why">
@@ -27,7 +28,7 @@ export function Why({ explanation: x }: { explanation: Explanation }) {
         <div className="plain-scroll" tabIndex={0}>
           <table className="plain-table">
             <thead><tr>
-              <th className="number rank">{t('why.rank')}</th><th>{t('columns.deployment')}</th><th>{t('why.reason')}</th><th className="number">{t('why.weight')}</th><th className="number">{t('why.expected')}</th>
+              <th className="number rank">{t('why.rank')}</th><th>{t('columns.deployment')}</th><th>{t('why.reason')}</th>{scored && <><th className="number">{t('why.weight')}</th><th className="number">{t('why.expected')}</th></>}
             </tr></thead>
             <tbody>
               {x.candidates?.map((c) => (
@@ -35,8 +36,7 @@ export function Why({ explanation: x }: { explanation: Explanation }) {
                   <td className="number">{c.rank || '–'}</td>
                   <td>{c.deployment}{c.chain && <> <Badge>{c.chain}</Badge></>}</td>
                   <td>{c.kept ? <Badge tone="good">{t('why.may')}</Badge> : <Badge tone="warn">{reason(c.reason)}</Badge>}{c.until ? <span className="hint"> {t('why.until', { time: f.clock(c.until * 1000) })}</span> : null}</td>
-                  <td className="number">{c.scores ? f.count(c.scores.weight) : '–'}</td>
-                  <td className="number">{f.usd(c.scores?.usd)}</td>
+                  {scored && <><td className="number">{c.scores ? f.count(c.scores.weight) : '–'}</td><td className="number">{f.usd(c.scores?.usd)}</td></>}
                 </tr>
               ))}
             </tbody>

@@ -1,3 +1,4 @@
+import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'wouter'
 import { query } from '../../api/client'
@@ -9,17 +10,23 @@ import { useFormat } from '../../ui/format'
 import { short } from '../sessions/short'
 
 const shown = 6 // sessions that moved, the latest first
+const looked = 1000 // sessions among which they are looked for
 
 // Moved tells which sessions left a warm cache, and why.
-export function Moved({ state }: { state: FilterState }) {
+export function Moved({ state, moves }: { state: FilterState; moves: number }) {
   const { t } = useTranslation()
   const sessions = useAuditSessions(state.filters)
   const moved = sessions.rows.filter((s) => s.moves > 0).slice(0, shown)
+  // The ledger counts the moves; the sessions are found among the latest ones.
+  const { has, busy, load } = sessions.more
+  const further = moves > 0 && moved.length < shown && has && sessions.rows.length < looked
+  useEffect(() => { if (further && !busy) load() }, [further, busy, load])
+  const searching = sessions.loading || (further && moved.length === 0)
   return (
     <Card title={t('moved.title')}>
-      {sessions.loading && <Loading />}
+      {searching && <Loading />}
       {sessions.error && <ErrorNote error={sessions.error} onRetry={sessions.retry} />}
-      {!sessions.loading && !sessions.error && moved.length === 0 && <p className="hint">{t('moved.none', { count: sessions.rows.length })}</p>}
+      {!searching && !sessions.error && moved.length === 0 && <p className="hint">{t('moved.none', { count: sessions.rows.length })}</p>}
       <ul className="moved">
         {moved.map((s) => <MovedSession key={s.session_id} id={s.session_id} moves={s.moves} user={s.user_path} days={state.filters.days} />)}
       </ul>

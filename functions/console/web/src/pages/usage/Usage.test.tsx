@@ -55,6 +55,13 @@ describe('the usage page', () => {
 })
 
 describe('what moved', () => {
+  it('is looked for beyond the first page where the ledger has counted moves', async () => {
+    const still = Array.from({ length: 100 }, (_, i) => ({ ...session, session_id: `scoped-${i}`, moves: 0 }))
+    serve({ ...routes, 'GET /admin/audit/sessions': (a) => a.search.get('cursor') === '2' ? page([session]) : { body: { entries: still, next_cursor: '2', total: 101 } } })
+    show(<Usage />)
+    expect((await screen.findByText(/gpt-east → gpt-west/)).textContent).toContain('it is cooling down')
+  })
+
   it('names from where, to where and why', () => {
     expect(moveList([{ ...event, affinity: 'hit' }, event])).toEqual([{ id: '01J', time: event.time, from: 'gpt-east', to: 'gpt-west', reason: 'cooldown' }])
   })

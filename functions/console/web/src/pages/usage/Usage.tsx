@@ -28,7 +28,7 @@ export function Usage() {
           <Story totals={summary.data.totals} />
           {summary.data.partial && <p className="note warn">{t('usage.partial')}</p>}
           <Charts summary={summary.data} />
-          <Moved state={state} />
+          <Moved state={state} moves={summary.data.totals.moves} />
           <Parts summary={summary.data} state={state} />
           <RecentSessions state={state} />
         </>
