@@ -23,9 +23,15 @@ function packed() {
   }
 }
 
+// themed puts public/theme.js before everything that draws. It is no module, which
+// would come too late.
+function themed() {
+  return { name: 'themed', transformIndexHtml: () => [{ tag: 'script', attrs: { src: '/console/theme.js' }, injectTo: 'head' as const }] }
+}
+
 export default defineConfig({
   base: '/console/',
-  plugins: [react(), packed()],
+  plugins: [react(), themed(), packed()],
   // Nothing is put into the page itself: its policy allows files of its own
   // origin and no inline script or style.
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false, rolldownOptions: { checks: { pluginTimings: false } } },

@@ -2,7 +2,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError } from './api/client'
-import { App } from './app/App'
+import { sessionQuery } from './api/session'
+import { App, fetchPage } from './app/App'
 import { startLanguages } from './app/i18n'
 import { startTheme } from './app/theme'
 import './styles/tokens.css'
@@ -21,6 +22,9 @@ const client = new QueryClient({
   },
 })
 
+// What the first page needs is asked for at once, and not one after another.
+void client.prefetchQuery(sessionQuery)
+fetchPage(location.pathname)
 startTheme()
 await startLanguages()
 createRoot(document.getElementById('root')!).render(

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { call, get } from './client'
 
 // Session is who is signed in.
@@ -12,8 +12,10 @@ export interface Session {
 
 const path = '/console/session'
 
+export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: ({ signal }) => get<Session>(path, signal), staleTime: Infinity })
+
 export function useSession() {
-  return useQuery({ queryKey: ['session'], queryFn: ({ signal }) => get<Session>(path, signal), staleTime: Infinity })
+  return useQuery(sessionQuery)
 }
 
 // useSignIn and useSignOut change who is signed in, and forget what the one

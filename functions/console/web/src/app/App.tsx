@@ -8,11 +8,26 @@ import { Playground } from '../pages/playground/Playground'
 import { Shell } from './Shell'
 import { SignIn } from './SignIn'
 
-const Sessions = lazy(async () => ({ default: (await import('../pages/sessions/Sessions')).Sessions }))
-const Usage = lazy(async () => ({ default: (await import('../pages/usage/Usage')).Usage }))
-const Routing = lazy(async () => ({ default: (await import('../pages/routing/Routing')).Routing }))
-const Keys = lazy(async () => ({ default: (await import('../pages/keys/Keys')).Keys }))
-const Affinity = lazy(async () => ({ default: (await import('../pages/affinity/Affinity')).AffinityPage }))
+// The pages beside the playground are loaded when they are gone to.
+const load = {
+  sessions: async () => ({ default: (await import('../pages/sessions/Sessions')).Sessions }),
+  usage: async () => ({ default: (await import('../pages/usage/Usage')).Usage }),
+  routing: async () => ({ default: (await import('../pages/routing/Routing')).Routing }),
+  keys: async () => ({ default: (await import('../pages/keys/Keys')).Keys }),
+  affinity: async () => ({ default: (await import('../pages/affinity/Affinity')).AffinityPage }),
+}
+const Sessions = lazy(load.sessions)
+const Usage = lazy(load.usage)
+const Routing = lazy(load.routing)
+const Keys = lazy(load.keys)
+const Affinity = lazy(load.affinity)
+
+// fetchPage begins to load the page at an address before it is shown. Where that
+// fails, showing it says so.
+export function fetchPage(address: string): void {
+  const name = address.split('/')[2] as keyof typeof load
+  if (Object.hasOwn(load, name)) load[name]().catch(() => undefined)
+}
 
 export function App() {
   const session = useSession()

@@ -1,6 +1,6 @@
 import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { restore } from '../pages/playground/conversation'
 import { heldKey, holdKey } from '../pages/playground/key'
 import { serve, show } from '../test/server'
@@ -30,5 +30,16 @@ describe('signing out', () => {
     const alert = await screen.findByRole('alert')
     for (const text of ['The store is away.', 'req_5']) expect(alert.textContent).toContain(text)
     expect([heldKey(), restore().id]).toEqual(['sk-test-key-0000', 'a-session'])
+  })
+})
+
+describe('a page that cannot be shown', () => {
+  it('says so, beside the way to the others', () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const Fails = () => { throw new Error('a file of an older version is gone') }
+    show(<Shell session={{ role: 'admin', gateway: '' }}><Fails /></Shell>, '/usage')
+    expect(screen.getByRole('alert').textContent).toContain('Load it again')
+    expect(screen.getByRole('button', { name: 'Load again' })).toBeTruthy()
+    expect(screen.getByRole('link', { name: 'Sessions' })).toBeTruthy()
   })
 })

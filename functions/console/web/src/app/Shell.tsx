@@ -6,6 +6,7 @@ import { useSignOut, type Session } from '../api/session'
 import { forget } from '../pages/playground/conversation'
 import { holdKey } from '../pages/playground/key'
 import { Button, ErrorNote } from '../ui/basics'
+import { Boundary } from '../ui/Boundary'
 import { Icon, Mark, type IconName } from './icons'
 import { Preferences } from './Preferences'
 
@@ -60,7 +61,7 @@ export function Shell({ session, children }: { session: Session; children: React
       </aside>
       <main id="main" ref={main} tabIndex={-1}>
         {leaving.error && <div className="page"><ErrorNote error={leaving.error} onRetry={() => leaving.mutate()} /></div>}
-        {children}
+        <Boundary key={here?.path}>{children}</Boundary>
       </main>
     </div>
   )

@@ -18,8 +18,12 @@ export interface ChartProps {
   write(n: number | null | undefined): string // a value with its unit
   when(seconds: number): string
   top?: number // the scale's end, where it is fixed
+  whole?: boolean // of what is counted: no halves on the scale
   height?: number
 }
+
+// counts are the steps of a scale of whole numbers: 1, 2, 5, 10, …
+const counts = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()
 
 const paint = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
@@ -34,7 +38,7 @@ export default function TimeChart(p: ChartProps) {
   const { i18n } = useTranslation()
   const theme = useTheme()
   const place = useRef<HTMLDivElement>(null)
-  const { label, kind, times, series, write, when, top, height = 190 } = p
+  const { label, kind, times, series, write, when, top, whole, height = 190 } = p
   const data = useMemo(() => {
     const rows = kind === 'stack' ? stacked(series).reverse() : series.map((s) => s.values)
     return [times, ...rows] as uPlot.AlignedData
@@ -53,17 +57,17 @@ export default function TimeChart(p: ChartProps) {
       cursor: { drag: { x: false, y: false }, points: { size: 6 } },
       padding: [10, 8, 0, 0],
       scales: {
-        x: { time: true, range: kind === 'lines' ? undefined : (_u, min, max) => [min - step / 2, max + step / 2] },
+        x: { time: true, range: (_u, min, max) => [min - step / 2, max + step / 2] },
         y: { range: (_u, _min, max) => [0, top ?? Math.max(max * 1.08, 1e-9)] },
       },
       axes: [
         { ...axis, grid: { show: false }, values: (_u, splits) => splits.map(when), size: 26, space: 64 },
-        { ...axis, size: 62, space: 38, values: (_u, splits) => splits.map((v) => write(v)) },
+        { ...axis, size: 62, space: 38, ...(whole ? { incrs: counts } : {}), values: (_u, splits) => splits.map((v) => write(v)) },
       ],
       series: [{}, ...drawn.map((s): uPlot.Series => {
         const color = paint(s.color)
         return kind === 'lines'
-          ? { label: s.label, stroke: color, width: 2, points: { size: 5, fill: color }, spanGaps: true }
+          ? { label: s.label, stroke: color, width: 2, points: { size: times.length > 40 ? 4 : 7, fill: color }, spanGaps: true }
           : { label: s.label, stroke: color, fill: color, width: 0, points: { show: false }, paths: uPlot.paths.bars!({ size: [0.7, 34], radius: kind === 'bars' ? 0.15 : 0 }) }
       })],
       hooks: { setCursor: [(u) => tell(u, host, series, write, when, times)] },
@@ -74,7 +78,7 @@ export default function TimeChart(p: ChartProps) {
       resize.disconnect()
       chart.destroy()
     }
-  }, [data, height, i18n.language, kind, series, theme, times, top, when, write])
+  }, [data, height, i18n.language, kind, series, theme, times, top, when, whole, write])
 
   return (
     <figure className="chart">

@@ -1,6 +1,7 @@
 import { useId, useState, type ButtonHTMLAttributes, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../api/client'
+import { useFormat } from './format'
 
 type Kind = 'primary' | 'plain' | 'quiet' | 'danger'
 
@@ -185,6 +186,12 @@ export function Stat({ label, value, unit, foot, tone }: { label: string; value:
       {foot && <dd className="stat-foot">{foot}</dd>}
     </div>
   )
+}
+
+// Saved is money that was not spent; it stands out where there is some.
+export function Saved({ usd }: { usd: number | null | undefined }) {
+  const f = useFormat()
+  return <span className={usd ? 'saved' : ''}>{f.usd(usd)}</span>
 }
 
 // Meter is a bar with its numbers beside it.

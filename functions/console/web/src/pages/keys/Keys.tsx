@@ -68,7 +68,7 @@ function describing(t: Translate): Column<Key>[] {
   return [
     {
       id: 'id', head: t('keys.id'), width: 'minmax(140px, 1.2fr)',
-      cell: (k) => <span className="stack"><strong>{k.id}</strong><span className="hint clip">{k.user_path || [k.organization, k.team, k.user].filter(Boolean).join('/') || '–'}</span></span>,
+      cell: (k) => <span className="stack"><strong>{k.id}</strong><span className="hint clip" title={k.user_path}>{k.user_path || '–'}</span></span>,
     },
     { id: 'models', head: t('keys.models'), width: 'minmax(110px, 1fr)', cell: (k) => k.models === null || k.models.includes('*') ? <Badge>{t('keys.all')}</Badge> : k.models.length === 0 ? '–' : k.models.join(', ') },
     { id: 'budget', head: t('keys.budget'), width: 'minmax(168px, 1.3fr)', cell: (k) => k.budget ? <BudgetBar name={k.id} budget={k.budget} spending={k.spending} /> : <span className="hint">{t('keys.noBudget')}</span> },
@@ -102,7 +102,7 @@ function Configured() {
   const budgets = useBudgets()
   const spending = new Map(budgets.data?.pages.flatMap((p) => p.entries ?? []).filter((b) => b.level === 'key').map((b) => [b.id, b]))
   const rows = (config.data?.document.keys ?? []).map((k): Key => ({
-    id: k.id, user: k.user ?? '', team: k.team ?? '', organization: k.organization ?? '', user_path: '', models: k.models ?? null, template: k.template ?? '',
+    id: k.id, user: k.user ?? '', team: k.team ?? '', organization: k.organization ?? '', user_path: '/' + [k.organization, k.team, k.user].filter(Boolean).join('/'), models: k.models ?? null, template: k.template ?? '',
     budget: k.budget ?? null, limits: { rpm: k.limits?.rpm ?? 0, tpm: k.limits?.tpm ?? 0 }, enabled: k.enabled ?? true, expires: k.expires ?? '', spending: spending.get(k.id),
   }))
   const columns: Column<Key>[] = [...describing(t), { id: 'enabled', head: t('keys.enabled'), width: '84px', cell: (k) => k.enabled ? <Badge tone="good">{t('form.on')}</Badge> : <Badge>{t('form.off')}</Badge> }]

@@ -20,7 +20,7 @@ export function SharedBudgets() {
     { id: 'id', head: t('keys.sharedBy'), width: 'minmax(140px, 1fr)', cell: (b) => <span className="stack"><strong>{b.id}</strong><span className="hint">{t(`keys.levels.${b.level}`)}</span></span> },
     { id: 'budget', head: t('keys.budget'), width: 'minmax(180px, 2fr)', cell: (b) => <BudgetBar name={b.id} budget={b} spending={b} /> },
     { id: 'left', head: t('keys.left'), number: true, width: '104px', cell: (b) => f.usd(Math.max(0, b.usd - b.spent_usd - b.reserved_usd)) },
-    { id: 'resets', head: t('keys.resetsAt'), width: 'minmax(150px, 0.8fr)', cell: (b) => <time dateTime={b.resets}>{f.time(b.resets)}</time> },
+    { id: 'resets', head: t('keys.resetsAt'), width: 'minmax(204px, 0.8fr)', cell: (b) => <time className="once" dateTime={b.resets}>{f.time(b.resets)}</time> },
     { id: 'kind', head: t('keys.kind'), width: '84px', cell: (b) => b.strict ? <Badge tone="info">{t('keys.isStrict')}</Badge> : <Badge>{t('keys.isSoft')}</Badge> },
   ]
   return (

@@ -28,7 +28,7 @@ export function Changes() {
     { id: 'target', head: t('changes.target'), width: 'minmax(140px, 1.6fr)', cell: (c) => <code className="clip" title={c.target}>{c.target}</code> },
     { id: 'who', head: t('changes.who'), width: 'minmax(70px, 0.5fr)', cell: (c) => c.who },
     { id: 'outcome', head: t('changes.outcome'), width: '96px', cell: (c) => <Badge tone={tones[c.outcome]} title={t(`changes.says.${c.outcome}`)}>{t(`changes.outcomes.${c.outcome}`)}</Badge> },
-    { id: 'time', head: t('columns.time'), number: true, width: 'minmax(176px, 0.9fr)', cell: (c) => <time dateTime={c.time} title={f.ago(c.time)}>{f.time(c.time)}</time> },
+    { id: 'time', head: t('columns.time'), number: true, width: 'minmax(196px, 0.9fr)', cell: (c) => <time className="once" dateTime={c.time} title={f.ago(c.time)}>{f.time(c.time)}</time> },
   ]
   return (
     <Card title={t('changes.title')} actions={<a className="button small" download href={changesPath + query({ limit: 200, format: 'csv' })}>{t('changes.csv')}</a>}>

@@ -34,7 +34,7 @@ export function ExchangeTable({ pages, state, label, height, withSession }: { pa
     },
     {
       id: 'served', head: t('columns.served'), width: 'minmax(116px, 1.2fr)',
-      cell: (e) => <span className="stack"><span>{e.deployment || '–'}</span><span className="bar tight"><Affinity outcome={e.affinity} />{isInferred(e.session_source) && <Badge tone="info" title={t('sources.prompt')}>{t('sources.inferred')}</Badge>}</span></span>,
+      cell: (e) => <span className="stack"><span>{e.deployment || <code className="hint">{e.error_code || '–'}</code>}</span><span className="bar tight"><Affinity outcome={e.affinity} />{isInferred(e.session_source) && <Badge tone="info" title={t('sources.prompt')}>{t('sources.inferred')}</Badge>}</span></span>,
     },
     { id: 'status', head: t('columns.status'), width: '88px', cell: (e) => <span className="bar tight"><Status status={e.status} />{(e.attempts?.length ?? 0) > 1 && <Badge tone="warn" title={t('columns.attempts')}>×{e.attempts?.length}</Badge>}</span> },
     { id: 'cached', head: t('columns.cached'), number: true, width: '68px', cell: (e) => f.count(e.usage?.cache_read) },

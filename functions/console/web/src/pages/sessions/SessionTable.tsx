@@ -6,7 +6,7 @@ import { isInferred, type AuditSession } from '../../api/events'
 import type { FilterState } from '../../api/filters'
 import type { Pages } from '../../api/ledger'
 import { Icon } from '../../app/icons'
-import { Badge, Empty } from '../../ui/basics'
+import { Badge, Empty, Saved } from '../../ui/basics'
 import { Pick } from '../../ui/FilterBar'
 import { useFormat } from '../../ui/format'
 import { Table, type Column } from '../../ui/Table'
@@ -38,7 +38,7 @@ export function SessionTable({ pages, state }: { pages: Pages<AuditSession>; sta
             <Link className="count" href={usageOf(s.session_id, days)} title={t('sessions.usageOf')} aria-label={t('sessions.countUsage', { count: s.request_count, shown: f.count(s.request_count) })}>{f.count(s.request_count)}</Link>
             {isInferred(s.latest.session_source) && <Badge tone="info" title={t('sources.prompt')}>{t('sources.inferred')}</Badge>}
           </span>
-          <span className="hint clip">{f.ago(s.latest.time)} · {s.user_path || '/'}</span>
+          <span className="hint clip" title={s.user_path}>{f.ago(s.latest.time)} · {s.user_path || '/'}</span>
         </span>
       ),
     },
@@ -48,13 +48,13 @@ export function SessionTable({ pages, state }: { pages: Pages<AuditSession>; sta
     },
     {
       id: 'deployments', head: t('columns.deployments'), width: 'minmax(104px, 1.1fr)',
-      cell: (s) => <span className="stack">{(s.deployments ?? []).map((d) => <Pick key={d} name="deployment" value={d} state={state} />)}</span>,
+      cell: (s) => s.deployments?.length ? <span className="stack">{s.deployments.map((d) => <Pick key={d} name="deployment" value={d} state={state} />)}</span> : <span className="hint">–</span>,
     },
     { id: 'moves', head: t('columns.moves'), number: true, width: '52px', cell: (s) => s.moves > 0 ? <Badge tone="warn">{f.count(s.moves)}</Badge> : f.count(0) },
     { id: 'tokens', head: t('columns.tokens'), number: true, width: '66px', cell: (s) => f.compact(s.total_tokens) },
     { id: 'cached', head: t('columns.cached'), number: true, width: '60px', cell: (s) => f.share(s.input_tokens > 0 ? s.cached_tokens / s.input_tokens : null) },
     { id: 'cost', head: t('columns.cost'), number: true, width: '72px', cell: (s) => f.usd(s.total_cost) },
-    { id: 'saved', head: t('columns.saved'), number: true, width: '72px', cell: (s) => <span className="saved">{f.usd(s.saved_cost)}</span> },
+    { id: 'saved', head: t('columns.saved'), number: true, width: '72px', cell: (s) => <Saved usd={s.saved_cost} /> },
     {
       id: 'chart', head: t('columns.usage'), number: true, width: '56px',
       cell: (s) => <Link className="icon-link" href={usageOf(s.session_id, days)} title={t('sessions.usageOf')} aria-label={t('sessions.usageOfNamed', { session: short(s.session_id) })}><Icon name="chart" /></Link>,

@@ -39,8 +39,8 @@ export function Charts({ summary }: { summary: Summary }) {
     <div className="columns">
       <Figure {...common} kind="lines" title={t('charts.share')} label={t('charts.share')} series={of.share} write={f.share} top={1} />
       <Figure {...common} kind="stack" title={t('charts.money')} label={t('charts.money')} series={of.money} write={f.usd} />
-      <Figure {...common} kind="stack" title={t('charts.tokens')} label={t('charts.tokens')} series={of.tokens} write={f.compact} />
-      <Figure {...common} kind="stack" title={t('charts.requests')} label={t('charts.requests')} series={of.requests} write={f.compact} />
+      <Figure {...common} kind="stack" title={t('charts.tokens')} label={t('charts.tokens')} series={of.tokens} write={f.compact} whole />
+      <Figure {...common} kind="stack" title={t('charts.requests')} label={t('charts.requests')} series={of.requests} write={f.compact} whole />
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { FilterName, FilterState } from '../../api/filters'
 import type { Summary, Sums } from '../../api/ledger'
-import { Card, Meter, Segmented } from '../../ui/basics'
+import { Card, Meter, Saved, Segmented } from '../../ui/basics'
 import { Pick } from '../../ui/FilterBar'
 import { useFormat } from '../../ui/format'
 import { Table, type Column } from '../../ui/Table'
@@ -26,7 +26,7 @@ export function Parts({ summary, state }: { summary: Summary; state: FilterState
     { id: 'input', head: t('columns.input'), unit: t('units.tok'), number: true, width: '96px', cell: (p) => f.compact(p.input_tokens) },
     { id: 'output', head: t('columns.output'), unit: t('units.tok'), number: true, width: '96px', cell: (p) => f.compact(p.output_tokens) },
     { id: 'cost', head: t('columns.cost'), number: true, width: '96px', cell: (p) => f.usd(p.total_cost) },
-    { id: 'saved', head: t('columns.saved'), number: true, width: '96px', cell: (p) => <span className="saved">{f.usd(p.saved_cost)}</span> },
+    { id: 'saved', head: t('columns.saved'), number: true, width: '96px', cell: (p) => <Saved usd={p.saved_cost} /> },
   ]
   return (
     <Card title={t('parts.title')} actions={

@@ -4,7 +4,7 @@ import { query } from '../../api/client'
 import type { UsageSession } from '../../api/events'
 import type { FilterState } from '../../api/filters'
 import { useUsageSessions } from '../../api/ledger'
-import { Card, Empty } from '../../ui/basics'
+import { Card, Empty, Saved } from '../../ui/basics'
 import { Pick } from '../../ui/FilterBar'
 import { useFormat } from '../../ui/format'
 import { Table, type Column } from '../../ui/Table'
@@ -22,7 +22,7 @@ export function RecentSessions({ state }: { state: FilterState }) {
     { id: 'cached', head: t('columns.cached'), number: true, width: '64px', cell: (s) => f.share(s.input_tokens > 0 ? s.cached_tokens / s.input_tokens : null) },
     { id: 'output', head: t('columns.output'), unit: t('units.tok'), number: true, width: '84px', cell: (s) => f.compact(s.output_tokens) },
     { id: 'cost', head: t('columns.cost'), number: true, width: '76px', cell: (s) => f.usd(s.total_cost) },
-    { id: 'saved', head: t('columns.saved'), number: true, width: '76px', cell: (s) => <span className="saved">{f.usd(s.saved_cost)}</span> },
+    { id: 'saved', head: t('columns.saved'), number: true, width: '76px', cell: (s) => <Saved usd={s.saved_cost} /> },
     { id: 'log', head: '', width: '72px', cell: (s) => <Link className="button quiet small" href={`/sessions${query({ session_id: s.session_id, days: state.filters.days })}`} aria-label={t('usage.turnsOf', { session: short(s.session_id) })}>{t('usage.turns')}</Link> },
   ]
   return (
