@@ -159,6 +159,15 @@ await report({
     assert.match(await page.getByRole('alert').innerText(), /req_/)
   },
 
+  async 'the audit trail tells who restored it'({ page }) {
+    await page.goto(base + '/console/routing?tab=changes')
+    const row = page.locator('.slot', { hasText: 'Configuration saved' }).first()
+    await row.locator('.twist').click()
+    await row.getByRole('link', { name: 'Compare the revisions' }).click()
+    await page.locator('.revision-list button.on').waitFor()
+    await page.locator('.diff .removed').getByText('127.0.0.1:9').first().waitFor()
+  },
+
   async 'a deployment is drained, cooled and woken'({ page }) {
     await page.goto(base + '/console/routing')
     const row = page.locator('.slot', { hasText: 'chat-charlie' }).first()
@@ -238,6 +247,8 @@ await report({
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.locator('.sign-in').waitFor()
     assert.equal(await page.evaluate(async () => (await fetch('/admin/config')).status), 401)
+    const left = await page.evaluate(() => JSON.stringify(sessionStorage))
+    assert.ok(!left.includes('sk-') && !left.includes('Still there?'), `the tab still has ${left}`)
     await page.locator('input[name=key]').fill('sk-wrong')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('invalid_api_key').waitFor()

@@ -8,7 +8,7 @@ import { report } from './report.mjs'
 import { install } from './scene.mjs'
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const pages = ['playground', 'sessions', 'usage', 'routing', 'routing?tab=edit', 'routing?tab=explain', 'routing?tab=revisions', 'keys', 'affinity']
+const pages = ['playground', 'sessions', 'usage', 'routing', 'routing?tab=edit', 'routing?tab=explain', 'routing?tab=revisions', 'routing?tab=changes', 'keys', 'affinity']
 const maxTransfer = 300_000 // bytes, compressed, of all that the console loads
 
 // look runs axe on the page as it stands and fails on what is serious.
@@ -86,8 +86,40 @@ await report({
     await session.detach()
   },
 
+  async 'the first paint needs the page, its styles and its theme alone'({ page, context }) {
+    const session = await context.newCDPSession(page)
+    await session.send('Network.enable')
+    await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+    await page.route(/\/console\/assets\/.*\.js$/, (r) => r.abort()) // not one script of the application
+    await page.goto(base + '/console/usage')
+    await page.getByText('Holdfast', { exact: true }).waitFor()
+    assert.ok(await page.evaluate(() => document.documentElement.dataset.theme))
+    await page.unrouteAll()
+    await page.goto(base + '/console/usage')
+    await page.locator('h1').waitFor()
+    const all = await page.evaluate(() => performance.getEntriesByType('resource').filter((r) => r.name.includes('/console/')).map((r) => ({ name: r.name, blocks: r.renderBlockingStatus === 'blocking', bytes: r.encodedBodySize })))
+    const bytes = (of) => of.reduce((sum, r) => sum + r.bytes, 0)
+    const blocking = all.filter((r) => r.blocks)
+    assert.deepEqual(blocking.map((r) => r.name.replace(/.*\/console\//, '').replace(/-.*(\.\w+)$/, '$1')).sort(), ['assets/index.css', 'theme.js'])
+    assert.ok(bytes(blocking) > 1000 && bytes(blocking) < 12_000, `${bytes(blocking)} bytes before the first paint`)
+    assert.ok(all.length < 30 && bytes(all) < 180_000, `${all.length} files of ${bytes(all)} bytes for a page`)
+    assert.equal(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint').length), 1)
+    await session.detach()
+  },
+
+  async 'whose sign-in has ended signs in again, and is where they were'({ page, context }) {
+    await page.goto(base + '/console/routing')
+    await page.getByRole('table', { name: 'Deployments' }).waitFor()
+    await context.clearCookies()
+    await page.locator('input[name=key]').waitFor() // the live state is asked for again by itself
+    await page.locator('input[name=key]').fill(adminKey)
+    await page.keyboard.press('Enter')
+    await page.getByRole('table', { name: 'Deployments' }).waitFor()
+    assert.match(page.url(), /\/console\/routing$/)
+  },
+
   async 'every table says when it is empty and what to do'({ page }) {
-    for (const [path, text] of [['sessions', 'No session in this span'], ['usage', 'Nothing was used in this span'], ['keys', 'No key has been created here'], ['affinity', 'No session chosen']]) {
+    for (const [path, text] of [['sessions', 'No session in this span'], ['usage', 'Nothing was used in this span'], ['keys', 'No key has been created here'], ['keys', 'No organization and no team has a budget'], ['routing?tab=changes', 'Nothing was changed yet'], ['affinity', 'No session chosen']]) {
       await page.goto(base + '/console/' + path)
       await page.getByText(text).waitFor()
     }
@@ -123,9 +155,48 @@ await report({
     assert.equal(await page.getByRole('dialog').count(), 0)
   },
 
+  async 'what callers send is shown as text, whatever it says'({ page, context }) {
+    const hostile = '<img src=x onerror="window.hit=1">'
+    const dialogs = []
+    page.on('dialog', (d) => { dialogs.push(d.message()); void d.dismiss() })
+    const send = (body, headers = {}) => context.request.post(base + '/v1/chat/completions', {
+      headers: { Authorization: `Bearer ${apiKey}`, 'X-Session-Id': hostile, 'X-Holdfast-Label': hostile, ...headers }, data: body,
+    })
+    const answered = await send({ model: 'chat', messages: [{ role: 'user', content: hostile }] })
+    assert.equal(answered.status(), 200)
+    await send({ model: hostile, messages: [{ role: 'user', content: hostile }] })
+    await page.evaluate(async (user) => fetch('/admin/keys', { method: 'POST', body: JSON.stringify({ id: 'hostile', user }) }), hostile)
+    const clean = async (path) => {
+      assert.deepEqual([await page.evaluate(() => window.hit), await page.locator('main img').count(), dialogs], [undefined, 0, []], path)
+    }
+    await page.goto(base + '/console/keys')
+    await page.getByText(hostile, { exact: false }).first().waitFor()
+    await clean('keys')
+    await page.goto(base + '/console/routing?tab=changes')
+    await page.locator('.twist').first().click()
+    await page.locator('.diff').getByText('onerror', { exact: false }).first().waitFor()
+    await clean('changes')
+    await page.goto(base + '/console/sessions?' + new URLSearchParams({ label: hostile }))
+    await page.locator('.chip').getByText(hostile).waitFor()
+    await page.locator('.twist').first().click()
+    await page.locator('.detail .twist').first().click()
+    await page.locator('.exchange').getByText(hostile).waitFor()
+    await clean('sessions')
+    await page.route('**/v1/chat/completions', (r) => r.fulfill({ status: 502, contentType: 'application/json', body: JSON.stringify({ error: { message: hostile, code: hostile } }) }))
+    await page.goto(base + '/console/playground') // with the key that the tab holds
+    await page.getByText(/^Acts as/).waitFor()
+    await page.getByLabel('Message', { exact: true }).fill(hostile)
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText(hostile).first().waitFor()
+    await clean('playground')
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.evaluate(async () => fetch('/admin/keys/hostile', { method: 'DELETE' }))
+  },
+
   async 'a failed call shows the message and the request id, and can be tried again'({ page }) {
     const refused = { status: 503, headers: { 'X-Request-Id': 'req_TEST', 'X-Holdfast-Error': 'configuration_unavailable' }, contentType: 'application/json', body: '{"error":{"message":"The ledger cannot be read now."}}' }
-    for (const [path, route] of [['sessions', '/admin/audit/sessions'], ['usage', '/admin/usage/summary'], ['routing', '/admin/config'], ['keys', '/admin/keys'], ['affinity?session_id=scoped-0', '/admin/affinity']]) {
+    for (const [path, route] of [['sessions', '/admin/audit/sessions'], ['usage', '/admin/usage/summary'], ['routing', '/admin/config'], ['keys', '/admin/keys'], ['keys', '/admin/budgets'], ['routing?tab=changes', '/admin/audit/changes'], ['affinity?session_id=scoped-0', '/admin/affinity']]) {
       let fails = true
       await page.route((u) => u.pathname === route, (r) => (fails ? r.fulfill(refused) : r.continue()))
       await page.goto(base + '/console/' + path)

@@ -94,7 +94,7 @@ export async function install(page, { sessions = 60, turns = 41, now = Date.now(
   }
   const routes = {
     '/admin/audit/sessions': (url) => page_(sessions, url, (i) => ({
-      session_id: id(i), user_path: users[i % users.length], request_count: turns, deployments: movesOf(i) > 0 ? served[models[i % 3]] : [served[models[i % 3]][0]], ...sums(turns, movesOf(i) > 0 ? 0.61 : 0.88), moves: movesOf(i), latest: event(i, 0, now),
+      session_id: id(i), user_path: users[i % users.length], request_count: turns, models: i % 7 === 3 ? [models[i % 3], models[(i + 1) % 3]] : [models[i % 3]], deployments: movesOf(i) > 0 ? served[models[i % 3]] : [served[models[i % 3]][0]], ...sums(turns, movesOf(i) > 0 ? 0.61 : 0.88), moves: movesOf(i), latest: event(i, 0, now),
     })),
     '/admin/usage/sessions': (url) => page_(sessions, url, (i) => {
       const s = sums(turns, movesOf(i) > 0 ? 0.61 : 0.88)
@@ -106,11 +106,7 @@ export async function install(page, { sessions = 60, turns = 41, now = Date.now(
       while (wanted && i < sessions && id(i) !== wanted) i++
       return page_(wanted ? turns : sessions, url, (n) => (wanted ? event(i, n, now) : event(n, 0, now)))
     },
-    '/admin/usage/summary': (url) => {
-      const all = summary(Number(url.searchParams.get('days') ?? 7), now)
-      // One key's share, as the bars of budgets ask for it.
-      return url.searchParams.has('from') ? { ...all, totals: sums(url.searchParams.get('key') === 'ci' ? 900 : 190, 0.85) } : all
-    },
+    '/admin/usage/summary': (url) => summary(Number(url.searchParams.get('days') ?? 7), now),
   }
   for (const [path, make] of Object.entries(routes)) {
     await page.route((url) => url.pathname === path, (route) => {
