@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { call, get } from './client'
+import { call, get, query } from './client'
 import type { Page } from './events'
 
 // LiveDeployment is a deployment's state at this moment.
@@ -20,7 +20,16 @@ export interface LiveDeployment {
 export function useDeployments() {
   return useQuery({
     queryKey: ['deployments'],
-    queryFn: ({ signal }) => get<Page<LiveDeployment>>('/admin/deployments?limit=200', signal),
+    queryFn: async ({ signal }) => {
+      const all: LiveDeployment[] = []
+      let cursor: string | undefined = ''
+      do {
+        const page: Page<LiveDeployment> = await get('/admin/deployments' + query({ limit: 200, cursor }), signal)
+        all.push(...(page.entries ?? []))
+        cursor = page.next_cursor
+      } while (cursor)
+      return all
+    },
     refetchInterval: 5000,
   })
 }

@@ -13,7 +13,7 @@ export function Live({ document }: { document: Document }) {
   const f = useFormat()
   const live = useDeployments()
   const act = useAct()
-  const rows = live.data?.entries ?? []
+  const rows = live.data ?? []
   const columns: Column<LiveDeployment>[] = [
     { id: 'id', head: t('columns.deployment'), width: 'minmax(150px, 1.4fr)', cell: (d) => <span className="stack"><strong>{d.deployment}</strong><span className="hint">{d.model} · {d.protocol}</span></span> },
     { id: 'connection', head: t('columns.connection'), width: 'minmax(90px, 0.8fr)', cell: (d) => d.connection },

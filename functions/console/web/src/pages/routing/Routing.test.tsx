@@ -78,6 +78,13 @@ describe('the editor', () => {
 describe('the live view', () => {
   const live = { deployment: 'gpt-east', model: 'gpt-5', connection: 'east', protocol: 'chat', enabled: true, weight: 1, cooling_until: null, cooling_reason: '', drained: false, traffic_share: 0.75, cache_hit_share: 0.9 }
 
+  it('shows all deployments, however many pages they take', async () => {
+    serve({ 'GET /admin/config': config, 'GET /admin/deployments': (a) => ({ body: a.search.get('cursor') ? { entries: [{ ...live, deployment: 'last' }], next_cursor: '' } : { entries: [live], next_cursor: 'c' } }) })
+    show(<Routing />, '/routing')
+    const table = await screen.findByRole('table', { name: 'Deployments' })
+    expect(within(table).getAllByRole('row').slice(1).map((r) => r.querySelector('strong')?.textContent)).toEqual(['gpt-east', 'last'])
+  })
+
   it('shows the state of each deployment and changes it', async () => {
     const asked = serve({
       'GET /admin/config': config, 'GET /admin/deployments': () => ({ body: { entries: [live, { ...live, deployment: 'gpt-west', cooling_until: new Date(Date.now() + 60_000).toISOString(), drained: true }] } }),
