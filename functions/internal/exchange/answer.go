@@ -104,7 +104,8 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = lost
 	}
-	e.learn(booked)
+	e.bookUse(e.serving.Target, e.line.Usage)
+	e.catchUp(ctx)
 	e.keepTurnState(booked, from.Header)
 	e.keep(answer)
 	if e.plan.Changes(served) {
@@ -118,7 +119,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 // books reports whether anything may be written before the answer's end: with
 // that, the client's leaving does not interfere.
 func (e *exchange) books(from *upstream.Response, served affinity.Target) bool {
-	return e.in.Endpoint == wire.EndpointResponses || e.in.Bypass != nil || len(e.attempts.Failures()) > e.learned ||
+	return e.in.Endpoint == wire.EndpointResponses || e.in.Bypass != nil ||
 		from.Header.Get(turnState) != "" || e.plan.Changes(served)
 }
 

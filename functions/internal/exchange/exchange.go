@@ -124,7 +124,7 @@ type exchange struct {
 	asked     bool                // it has been tried
 	serving   routing.Candidate   // tried now, or served
 	shift     int                 // keys of the connection that were passed over
-	places    []*catalog.Target   // whose concurrency this exchange counts in
+	places    []place             // that this exchange holds at deployments; nil: it never did
 	repaired  *wire.Facts         // of the body whose signatures were refused; nil: not repaired
 	following failing             // the answer that is relayed
 	bridge    *bridge.Translation // of the current attempt; nil: the target speaks the client's protocol
@@ -146,6 +146,8 @@ type exchange struct {
 	unpaid    bool                // the exchange itself costs nothing
 	awaited   string              // the id of a response in the background, billed when its end is seen; "": none
 	sealed    bool                // the body holds ciphertext that one account can read
+	booked    bool                // the current attempt is counted in its deployment's minute
+	pending   []func(context.Context)
 	rest      []func(context.Context)
 }
 

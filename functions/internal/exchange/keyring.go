@@ -79,7 +79,7 @@ func (e *exchange) passOver(t tried) {
 	}
 	rules := e.rules()
 	rules.AllowedFails, rules.MaxWait = 1, 0
-	e.later(func(ctx context.Context) {
+	e.promptly(func(ctx context.Context) {
 		if err := e.bookOne(ctx, ringKey(account.ID), f, rules); err != nil {
 			e.Log.WarnContext(ctx, "a key's rest was not recorded", "connection", account.ID, "error", err)
 		}

@@ -19,6 +19,12 @@ type lease struct {
 	Until time.Time `json:"until"`
 }
 
+// place is a lease that this exchange holds.
+type place struct {
+	target *catalog.Target
+	record store.Handle // that it stands in, as it was written
+}
+
 // leaseTries bounds how often taking or giving back a place meets others who
 // do the same.
 const leaseTries = 12
@@ -40,7 +46,7 @@ func leasesIn(h store.Handle, now time.Time) []lease {
 // false where there is none. One place is enough for all attempts of an
 // exchange there. A store that fails lets everybody in.
 func (e *exchange) acquire(ctx context.Context, t *catalog.Target) bool {
-	if t.Limits.Concurrency == 0 || slices.Contains(e.places, t) {
+	if t.Limits.Concurrency == 0 || e.placed(t) {
 		return true
 	}
 	h, known := e.load.slots[t.ID]
@@ -63,8 +69,10 @@ func (e *exchange) acquire(ctx context.Context, t *catalog.Target) bool {
 		taken, err := e.writeLeases(ctx, h, append(running, mine))
 		switch {
 		case err == nil:
-			e.places = append(e.places, t)
-			e.later(func(ctx context.Context) { e.release(ctx, taken) })
+			if e.places == nil {
+				e.later(e.vacate) // whatever becomes of the exchange
+			}
+			e.places = append(e.places, place{t, taken})
 			return true
 		case !errors.Is(err, store.ErrConflict):
 			e.Log.WarnContext(ctx, "a place was not counted", "deployment", t.ID, "error", err)
@@ -73,6 +81,20 @@ func (e *exchange) acquire(ctx context.Context, t *catalog.Target) bool {
 		h = taken
 	}
 	return false // so many others are at it that it is full
+}
+
+// placed reports whether the exchange holds a place at a deployment.
+func (e *exchange) placed(t *catalog.Target) bool {
+	return slices.ContainsFunc(e.places, func(p place) bool { return p.target == t })
+}
+
+// vacate gives all places back: when a deployment is left for another one, before
+// the client sees the end of its answer, and in any case when the exchange is over.
+func (e *exchange) vacate(ctx context.Context) {
+	for _, p := range e.places {
+		e.release(ctx, p.record)
+	}
+	e.places = e.places[:0]
 }
 
 // release gives the exchange's places in a record back.

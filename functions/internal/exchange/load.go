@@ -119,17 +119,23 @@ func (l *load) fill(c *routing.Condition, deployment string, now time.Time) {
 	}
 }
 
-// bookUse counts an answered or failed attempt against its deployment's minute.
-// Limits are soft: what was in flight may overshoot.
+// bookUse counts an answered or failed attempt against its deployment's minute:
+// where that is limited, before the next request comes. Limits are soft: what was
+// in flight may overshoot.
 func (e *exchange) bookUse(t *catalog.Target, usage *wire.Usage) {
+	e.booked = true
 	if !e.counts(t) {
 		return
+	}
+	book := e.later
+	if t.Limits.RPM > 0 || t.Limits.TPM > 0 {
+		book = e.promptly
 	}
 	deltas := map[string]int64{requestCounter: 1}
 	if usage != nil {
 		deltas[tokenCounter] = usage.Input + usage.CacheRead + usage.CacheWrite5m + usage.CacheWrite1h + usage.Output
 	}
-	e.later(func(ctx context.Context) {
+	book(func(ctx context.Context) {
 		now := e.Now()
 		if _, err := e.Store.Add(ctx, minuteKey(t.ID, now), deltas, now.Add(counterLife)); err != nil {
 			e.Log.WarnContext(ctx, "use of a deployment was not counted", "deployment", t.ID, "error", err)

@@ -38,12 +38,15 @@ func (e *exchange) run(ctx context.Context) {
 	e.attempts, e.step = e.decision.Start(e.Now())
 	e.planned = e.step.Candidate
 	for e.step.Action == routing.Try && !e.fixed() {
+		if len(e.places) > 0 && e.step.Candidate.Target != e.serving.Target { // nobody runs there any more
+			e.catchUp(ctx)
+		}
 		e.reply.still(func() { e.enter(e.step) })
 		t := e.attempt(ctx)
 		made = append(made, t)
 		e.reply.still(func() { e.next(t.outcome) })
 	}
-	e.learn(ctx)
+	e.catchUp(ctx)
 	e.reply.end() // no heartbeat between looking at what has left and writing the rest
 	e.conclude(made)
 }
@@ -54,20 +57,6 @@ func (e *exchange) next(outcome routing.Outcome) {
 		e.asked, e.planned = true, e.serving
 	}
 	e.step = e.attempts.Next(e.Now(), outcome)
-}
-
-// learn shares what failed attempts have taught, before the client sees the end
-// of its answer: its next request is to find a deployment resting that told this
-// one to stay away.
-func (e *exchange) learn(ctx context.Context) {
-	failures := e.attempts.Failures()[e.learned:]
-	if len(failures) == 0 {
-		return
-	}
-	e.learned += len(failures)
-	booked, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
-	defer cancel()
-	e.book(booked, failures)
 }
 
 // enter takes what the step says as the current attempt's.
@@ -97,13 +86,16 @@ func (e *exchange) attempt(ctx context.Context) tried {
 		return tried{outcome: routing.Outcome{Class: routing.AtLimit}}
 	}
 	begun := e.Now()
+	e.booked = false
 	t := e.mend(ctx, e.try(ctx))
 	if account := e.serving.Target.Account; t.outcome.Class == routing.CredentialRefused && e.SecretRefused != nil && len(account.Keys) > 0 {
 		e.SecretRefused(account.Keys[e.keyOf(account)])
 	}
 	e.passOver(t)
 	e.cut(t)
-	e.bookUse(target, e.line.Usage)
+	if !e.booked {
+		e.bookUse(target, e.line.Usage)
+	}
 	if t.outcome.Class == routing.Success {
 		e.bookLatency(target, e.in.Start.Add(e.line.FirstByte).Sub(begun))
 	}

@@ -185,7 +185,7 @@ func (r *relay) complete(end []byte, terminal sse.Event) []byte {
 // ahead reports whether something must be written before the terminal event:
 // then what is held need not wait for the store.
 func (r *relay) ahead() bool {
-	return r.plan.Changes(wanted(r.serving)) || r.codec.publishes || r.answer.Header.Get(turnState) != ""
+	return r.plan.Changes(wanted(r.serving)) || r.codec.publishes || r.owes() || r.answer.Header.Get(turnState) != ""
 }
 
 // fail ends an answer that the upstream says has failed. After output its own
