@@ -47,6 +47,16 @@ func (p *Plan) Outcome(served Target) Word {
 	return WordHit
 }
 
+// Foreseen is the Outcome that an exchange would have which claims for served, where
+// it may claim at all: for who plans an exchange without running it.
+func (p *Plan) Foreseen(served Target) Word {
+	word := p.Outcome(served)
+	if word == WordNew && served.Deployment != "" && p.claimable() {
+		return WordClaimed
+	}
+	return word
+}
+
 // Reason says why an exchange is degraded: few values, fit for a metric.
 type Reason string
 

@@ -101,7 +101,7 @@ func (r *Run) first(now time.Time) Step {
 		wait = max(0, r.d.wait.Sub(now))
 	}
 	if wait > r.d.maxWait() || wait > 0 && r.late(now.Add(wait)) {
-		return Step{Action: Refuse, Refusal: *refuseUntil(DeploymentsCooling, now, r.d.wait)}
+		return Step{Action: Refuse, Candidate: r.d.pin, Refusal: *refuseUntil(DeploymentsCooling, now, r.d.wait)}
 	}
 	source := r.d.r.Pool
 	if pool := r.d.r.Catalog.Pool(r.d.pin.Pool); pool != nil {

@@ -62,6 +62,7 @@ type Session struct {
 	Signal      string // the header or field that decided, as "X-Session-Id" or "metadata.user_id"; empty for Prompt and Generated
 	Lane        string // a sub-agent's own thread inside the session; empty for the main one
 	ParentAgent string // the agent, thread or session that started this one, as the client says; recorded, never trusted
+	FromSession bool   // ParentAgent is the id of a session, not of an agent or thread inside this one
 }
 
 // Inferred reports whether the session is only a guess from content: equal
@@ -91,11 +92,12 @@ type Signals struct {
 	ParentLane     string // the id of whoever started it, as sent
 	Skipped        []Skip // candidates that were passed over, for debugging
 
-	enabled bool
-	thread  bool    // Lane is a Thread-Id, which counts only where it is not the session's own id
-	core    bool    // session comes from a core signal, which the parent must agree with
-	session Session // resolved as if there were no parent
-	person  string  // a hash of user and safety_identifier; empty without them
+	enabled     bool
+	thread      bool    // Lane is a Thread-Id, which counts only where it is not the session's own id
+	fromSession bool    // ParentLane is a session's id
+	core        bool    // session comes from a core signal, which the parent must agree with
+	session     Session // resolved as if there were no parent
+	person      string  // a hash of user and safety_identifier; empty without them
 }
 
 // Skip is a candidate that did not become the session id. It holds no value.
@@ -137,6 +139,7 @@ func (s Signals) Session(parent *Parent) (Session, error) {
 		found = Session{ID: parent.Session, Source: Inherited, Signal: previousResponse}
 	}
 	found.Lane, found.ParentAgent = s.lane(found), s.ParentLane
+	found.FromSession = s.ParentLane != "" && (s.fromSession || s.ParentLane == found.ID) // a main thread has its session's id
 	return found, nil
 }
 

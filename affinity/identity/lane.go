@@ -7,8 +7,9 @@ func (r *Resolver) readLanes(s *Signals, found [][]string) {
 	if thread := laneID(found[r.thread]); s.Lane == "" && thread != "" && !r.main(thread, found) {
 		s.Lane, s.thread = thread, true
 	}
-	for _, slot := range r.parents {
+	for i, slot := range r.parents {
 		if s.ParentLane = laneID(found[slot]); s.ParentLane != "" {
+			s.fromSession = i == len(r.parents)-1
 			return
 		}
 	}

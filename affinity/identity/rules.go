@@ -62,7 +62,7 @@ type Resolver struct {
 	registry []registryHeader
 
 	core, agent, thread, codex, codexOld int
-	parents                              [3]int
+	parents                              [3]int // that of sessions last
 }
 
 // registryHeader is one header of the registry, configured or built in.

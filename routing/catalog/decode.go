@@ -101,8 +101,12 @@ func (d *decoder) fields(node *yaml.Node, v reflect.Value, path string) {
 }
 
 // table reads a mapping into a map. An empty mapping makes an empty map, which
-// is not the same as none.
+// is not the same as none. A table of chains that is an empty list is one without
+// entries.
 func (d *decoder) table(node *yaml.Node, v reflect.Value, path string) {
+	if v.Type().Elem().Kind() == reflect.Slice && node.Kind == yaml.SequenceNode && len(node.Content) == 0 {
+		return
+	}
 	made := reflect.MakeMap(v.Type())
 	for _, e := range d.entries(node, path) {
 		element := reflect.New(v.Type().Elem()).Elem()

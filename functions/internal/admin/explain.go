@@ -19,8 +19,21 @@ const maxQuestion = 21 << 20
 type question struct {
 	Endpoint string            `json:"endpoint"`
 	Key      string            `json:"key"` // the caller's id, never the key itself
-	Headers  map[string]string `json:"headers"`
+	Headers  map[string]values `json:"headers"`
 	Body     jsontext.Value    `json:"body"`
+}
+
+// values are those of one header: a text, or a list where it stands on several lines.
+type values []string
+
+// UnmarshalJSON reads either form.
+func (v *values) UnmarshalJSON(text []byte) error {
+	var one string
+	if err := json.Unmarshal(text, &one); err == nil {
+		*v = values{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(v))
 }
 
 // explain plans a request without sending it.
@@ -47,8 +60,10 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header := http.Header{}
-	for name, value := range q.Headers {
-		header.Add(name, value) // names that differ in case only are one header, given twice
+	for name, lines := range q.Headers {
+		for _, value := range lines {
+			header.Add(name, value) // names that differ in case only are one header, given twice
+		}
 	}
 	found, p := a.Planner.Explain(r.Context(), exchange.Question{
 		Endpoint: q.Endpoint, Principal: auth.Principal{Caller: caller, Scope: identity.KeyScope(caller.ID)},

@@ -55,6 +55,9 @@ func (e *exchange) event(why jsontext.Value) ledger.Event {
 	if l.Session != "" {
 		event.SessionID = "scoped-" + l.Session
 	}
+	if event.Parent = l.Parent; l.Parent != "" && e.session.FromSession {
+		event.Parent = "scoped-" + l.Parent
+	}
 	if e.plan != nil {
 		event.AffinityKey = e.plan.SessionKey()
 	}

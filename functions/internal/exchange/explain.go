@@ -51,7 +51,7 @@ func (x *Exchange) Explain(ctx context.Context, q Question) (Explanation, *wire.
 		return Explanation{}, p
 	}
 	e.route(ctx)
-	found := Explanation{Affinity: string(e.plan.Outcome(e.first())), Revision: e.plan.Revision(), Explanation: e.decision.Explain()}
+	found := Explanation{Affinity: string(e.plan.Foreseen(e.first())), Revision: e.plan.Revision(), Explanation: e.decision.Explain()}
 	found.Session.Source, found.Session.Signal = string(e.session.Source), e.session.Signal
 	found.Session.Lane = e.session.Lane != ""
 	if e.session.ID != "" {

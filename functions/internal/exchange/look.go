@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"strings"
 
 	"holdfast/affinity"
 	"holdfast/affinity/identity"
@@ -140,7 +141,7 @@ func (e *exchange) permit() *wire.Problem {
 // off reports whether this exchange plans as if new and writes nothing.
 func (e *exchange) off() bool {
 	policy := e.in.Principal.Caller.Policy
-	return e.http.Header.Get("X-Holdfast-Affinity") == "off" || policy != nil && policy.Affinity(e.pool) == catalog.NotSticky
+	return strings.EqualFold(strings.TrimSpace(e.http.Header.Get("X-Holdfast-Affinity")), "off") || policy != nil && policy.Affinity(e.pool) == catalog.NotSticky
 }
 
 // newer returns the snapshot of a configuration that the read has told of, nil

@@ -233,6 +233,13 @@ func (e *exchange) describe() {
 	if e.session.Lane != "" {
 		e.line.Lane = e.Hash("lane", scope, e.session.ID, e.session.Lane)
 	}
+	switch parent := e.session.ParentAgent; {
+	case parent == "":
+	case e.session.FromSession:
+		e.line.Parent = e.Hash("session", scope, parent)
+	default:
+		e.line.Parent = e.Hash("lane", scope, e.session.ID, parent)
+	}
 	e.line.Degraded = string(e.plan.Reason)
 	e.line.Revision = e.in.Snapshot.Catalog.Revision()
 	if policy := e.in.Principal.Caller.Policy; policy != nil {

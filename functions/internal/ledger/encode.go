@@ -26,6 +26,7 @@ func (e *Event) encode() []byte {
 	text("session_source", e.SessionSource)
 	text("session_signal", e.SessionSignal)
 	text("lane", e.Lane)
+	some("parent", e.Parent)
 	some("affinity_key", e.AffinityKey)
 	text("user_path", e.UserPath)
 	text("key", e.Key)

@@ -29,6 +29,7 @@ type Event struct {
 	SessionSource string    `json:"session_source"`
 	SessionSignal string    `json:"session_signal"`
 	Lane          string    `json:"lane"`                   // hashed
+	Parent        string    `json:"parent,omitempty"`       // the session_id or lane that started this one, as the client says
 	AffinityKey   string    `json:"affinity_key,omitempty"` // names the session's preferences
 	UserPath      string    `json:"user_path"`
 	Key           string    `json:"key"` // its id
@@ -105,7 +106,7 @@ type Cost struct {
 func (e Event) bounded() Event {
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
 	for _, text := range [...]*string{
-		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.AffinityKey, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
+		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.Parent, &e.AffinityKey, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
 		&e.Template, &e.RuleSource, &e.Deployment, &e.Connection, &e.Provider, &e.UpstreamModel, &e.ErrorCode, &e.Cache,
 	} {
 		*text = clean(*text, maxText)

@@ -33,6 +33,7 @@ type Exchange struct {
 	SessionSource string
 	SessionSignal string // the header's or field's name
 	Lane          string // hashed
+	Parent        string // who started the session or lane, as the client says: a session's id in logs, or a lane
 	Affinity      string
 	Degraded      string // why the store was not used
 	Passed        string // why the preference did not hold
@@ -131,6 +132,7 @@ func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	text("session_source", e.SessionSource)
 	text("session_signal", e.SessionSignal)
 	text("lane", e.Lane)
+	text("parent", e.Parent)
 	text("affinity", e.Affinity)
 	text("degraded", e.Degraded)
 	text("preference_passed", e.Passed)

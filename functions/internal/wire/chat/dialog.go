@@ -142,11 +142,14 @@ func (r *reader) names() (p *wire.Problem) {
 		name string
 		into *string
 	}{
-		{"safety_identifier", &r.d.User}, {"prompt_cache_key", &r.d.CacheKey}, {"service_tier", &r.d.Tier},
+		{"safety_identifier", &r.d.User}, {"service_tier", &r.d.Tier},
 	} {
 		if *row.into, p = r.facts.String(row.name); p != nil {
 			return p
 		}
+	}
+	if v := r.facts.Value("prompt_cache_key"); v.Kind() == '"' { // a hint: what is none asks for nothing
+		r.d.CacheKey = v.Text()
 	}
 	user, p := r.facts.String("user")
 	if r.d.User == "" {

@@ -37,7 +37,7 @@ type request struct {
 	TopP            *float64       `json:"top_p"`
 	Truncation      string         `json:"truncation"`
 	Metadata        jsontext.Value `json:"metadata"`
-	CacheKey        string         `json:"prompt_cache_key"`
+	CacheKey        jsontext.Value `json:"prompt_cache_key"`
 	SafetyID        string         `json:"safety_identifier"`
 	User            string         `json:"user"`
 	Tier            string         `json:"service_tier"`
@@ -77,7 +77,10 @@ func ReadDialogAfter(f *wire.Facts, history []byte) (*wire.Dialog, *wire.Problem
 		Client: wire.Responses, Model: f.Model, Stream: f.Stream, Parallel: r.Parallel,
 		MaxTokens: f.MaxTokens, Temperature: r.Temperature, TopP: r.TopP,
 		Effort: r.Reasoning.Effort, Summary: r.Reasoning.Summary, Verbosity: r.Text.Verbosity,
-		User: r.User, CacheKey: r.CacheKey, Tier: r.Tier,
+		User: r.User, Tier: r.Tier,
+	}
+	if r.CacheKey.Kind() == '"' { // a hint: what is none asks for nothing
+		_ = json.Unmarshal(r.CacheKey, &d.CacheKey)
 	}
 	d.ThinkingOff = d.Effort == "none"
 	if d.Summary == "" {
