@@ -106,7 +106,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 func assemble(o Options, guarded *store.Guard, secret installationSecret, configuration *Configuration, callerKey string) *Gateway {
 	client, after := upstream.New(), new(host.After)
 	directory := &auth.Directory{Ring: &keys.Ring{Store: guarded, Now: o.Now}, Now: o.Now}
-	kept := o.records(configuration)
+	kept := o.records(configuration, after)
 	sessions := affinity.New(affinity.Config{Store: guarded, Now: o.Now, Log: o.Log})
 	flow := exchange.New(exchange.Config{
 		Configuration: configuration,

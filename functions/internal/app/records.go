@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/affinity/store"
+	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/ledger"
 	"holdfast/functions/internal/telemetry"
 )
@@ -21,9 +22,9 @@ type records struct {
 }
 
 // records makes them. Nothing of OpenTelemetry is there unless a collector is.
-func (o Options) records(configuration *Configuration) records {
+func (o Options) records(configuration *Configuration, after *host.After) records {
 	guarded := store.NewGuard(store.GuardConfig{Store: o.Store, Now: o.Now})
-	c := ledger.Config{Store: guarded, Now: o.Now, Log: o.Log, Retention: func() time.Duration {
+	c := ledger.Config{Store: guarded, Now: o.Now, Log: o.Log, Background: after.Keep, Retention: func() time.Duration {
 		return time.Duration(configuration.Current().Catalog.Ledger().Retention)
 	}}
 	if !o.OnLambda { // where the next request waits for the books

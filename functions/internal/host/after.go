@@ -103,8 +103,29 @@ func (a *After) wake(more chan func()) bool {
 	return at >= 0
 }
 
+// Keep starts work of its own that bounds itself: the server's stop waits for it
+// as it does for all else.
+func (a *After) Keep(work func()) { a.running.Go(work) }
+
 // Wait returns when everything started so far has ended.
 func (a *After) Wait() { a.running.Wait() }
+
+// waitFor is Wait for so long at most, and reports whether all has ended.
+func (a *After) waitFor(most time.Duration) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.Wait()
+	}()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
 
 // waitUntil is Wait, or ctx's error where that ends first: work may hang in
 // what heeds no context, such as a log that nobody reads.

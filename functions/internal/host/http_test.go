@@ -93,3 +93,21 @@ type quiet struct {
 func (q *quiet) Accept() (net.Conn, error) { <-q.closed; return nil, net.ErrClosed }
 func (q *quiet) Close() error              { q.once.Do(func() { close(q.closed) }); return nil }
 func (q *quiet) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// TestStopWaitsForWhatIsKept: the stop waits for work that bounds itself, and no
+// longer than for all else after answers.
+func TestStopWaitsForWhatIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after, done := new(After), false
+		after.Keep(func() { time.Sleep(AfterLimit - time.Second); done = true })
+		if !after.waitFor(AfterLimit) || !done {
+			t.Error("the stop has not waited")
+		}
+		begun := time.Now()
+		after.Keep(func() { time.Sleep(2 * AfterLimit) })
+		if after.waitFor(AfterLimit) || time.Since(begun) != AfterLimit {
+			t.Errorf("the stop has waited for %s", time.Since(begun))
+		}
+		after.Wait()
+	})
+}

@@ -22,6 +22,8 @@ type Config struct {
 	AtOnce    int                  // writes under way at a time; 0: 32. 1 is for a store in this process, whose writes wait for nobody
 	Gather    time.Duration        // between the end of a batch and the next, so that a busy process books many events at a time; 0 where requests come one after the other
 	Log       *slog.Logger
+
+	Background func(work func()) // starts what outlives its caller, and bounds itself; nil: a plain goroutine
 }
 
 // Bounds of a Book.
@@ -69,6 +71,9 @@ func New(c Config) *Book {
 	}
 	if c.Retention == nil {
 		c.Retention = func() time.Duration { return 0 }
+	}
+	if c.Background == nil {
+		c.Background = func(work func()) { go work() }
 	}
 	if c.AtOnce <= 0 {
 		c.AtOnce = atOnce

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,6 +180,25 @@ func TestFrozen(t *testing.T) {
 	}
 	if got := everything(t, kept, c); len(got) != 2*slots+1 {
 		t.Errorf("%d events, want %d", len(got), 2*slots+1)
+	}
+}
+
+// TestStopMissesNothing: what is booked beyond its caller's time is started where
+// a stop waits for it.
+func TestStopMissesNothing(t *testing.T) {
+	c := newClock()
+	s := store.NewMemory(store.MemoryConfig{Now: c.Now})
+	var kept sync.WaitGroup
+	b := New(Config{Store: s, Now: c.Now, Log: quiet(), Background: kept.Go})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := range 20 {
+		_ = b.Append(gone, sample(random, i, c.Now())) // nobody knows
+	}
+	kept.Wait()
+	if found := everything(t, s, c); len(found) != 20 {
+		t.Errorf("%d events are booked when the stop is over, want 20", len(found))
 	}
 }
 

@@ -106,7 +106,7 @@ func (b *Book) wait(ctx context.Context, w *waiting) error {
 func (b *Book) start(ctx context.Context) {
 	detached := context.WithoutCancel(ctx)
 	if b.short(ctx) {
-		go b.lead(detached)
+		b.Background(func() { b.lead(detached) })
 		return
 	}
 	b.lead(detached)
@@ -127,7 +127,7 @@ func (b *Book) leave(ctx context.Context, w *waiting) {
 	select {
 	case s := <-w.told:
 		if s.leads {
-			go b.lead(context.WithoutCancel(ctx))
+			b.Background(func() { b.lead(context.WithoutCancel(ctx)) })
 		}
 	default:
 	}
@@ -156,7 +156,7 @@ func (b *Book) next(ctx context.Context) (more bool) {
 			w.tell(err)
 		}
 		if more = b.pass(j); more && !returned {
-			go b.lead(ctx)
+			b.Background(func() { b.lead(ctx) })
 		}
 	}()
 	err = b.book(ctx, j)
@@ -186,7 +186,7 @@ func (b *Book) persist(ctx context.Context, j *job) {
 		w.tell(store.ErrUnknown)
 	}
 	b.mu.Unlock()
-	go func() {
+	b.Background(func() {
 		for pause(ctx, insistEvery) {
 			err := b.book(ctx, j)
 			if b.again(j, err) {
@@ -203,7 +203,7 @@ func (b *Book) persist(ctx context.Context, j *job) {
 		if b.pass(j) {
 			b.lead(ctx)
 		}
-	}()
+	})
 }
 
 // gather waits a little for more to come where many come: soon after a batch of
