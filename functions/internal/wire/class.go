@@ -138,7 +138,8 @@ func (e *UpstreamError) spoken() Class {
 		return ClassContentPolicy
 	case has("api key not valid"), has("incorrect api key"): // Google and xAI, both as a 400
 		return ClassCredential
-	case has("model not exist"), // DeepSeek
+	case strings.EqualFold(e.Type, "not_found_error") && has("model:"), // Anthropic
+		has("model not exist"),                      // DeepSeek
 		has("not a valid model id"),                 // OpenRouter
 		has("provided model identifier is invalid"), // Bedrock
 		has("invalid model:"),                       // Mistral

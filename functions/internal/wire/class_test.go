@@ -36,6 +36,8 @@ func TestNamesModel(t *testing.T) {
 		{UpstreamError{Status: 404, Code: "model_not_found"}, true},
 		{UpstreamError{Status: 404, Code: "DeploymentNotFound"}, true},
 		{UpstreamError{Status: 404, Message: "The model `m` does not exist"}, true},
+		{UpstreamError{Status: 404, Type: "not_found_error", Message: "model: claude-x"}, true},
+		{UpstreamError{Status: 404, Type: "not_found_error", Message: "Not found"}, false},
 		{UpstreamError{Status: 429}, false},
 	} {
 		if got := row.e.NamesModel(); got != row.want {
