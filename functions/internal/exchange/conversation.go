@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 
+	"holdfast/affinity"
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
 	"holdfast/functions/internal/wire"
@@ -12,12 +13,12 @@ import (
 
 // A conversation is made at the provider, not here, and callers may share an
 // account there. Whoever goes on with one first has it: to all others it does
-// not exist.
+// not exist. So it is with files and containers, which whoever makes them has.
 
-// claimKey addresses who has a conversation.
-func claimKey(id string) store.Key {
-	sum := identity.Hash("conversation", id)
-	return store.Key{Table: store.State, Partition: "conversation/" + hex.EncodeToString(sum[:]), Sort: "claim"}
+// claimKey addresses who has a thing.
+func claimKey(kind affinity.Kind, id string) store.Key {
+	sum := identity.Hash(string(kind), id)
+	return store.Key{Table: store.State, Partition: string(kind) + "/" + hex.EncodeToString(sum[:]), Sort: "claim"}
 }
 
 // claimant is the caller as a claim names it.
@@ -31,7 +32,7 @@ func (e *exchange) claims() []store.Key {
 	if e.bound.conversation == "" || e.in.Principal.Scope.IsZero() {
 		return nil
 	}
-	return []store.Key{claimKey(e.bound.conversation)}
+	return []store.Key{claimKey(affinity.Conversation, e.bound.conversation)}
 }
 
 // takeClaim judges what claims has brought and returns what was read after it.
@@ -54,11 +55,16 @@ func strangeConversation() *wire.Problem {
 // claimConversation makes the request's conversation its caller's. Of two who go
 // on with one at once, the first to write has it from then on.
 func (e *exchange) claimConversation(ctx context.Context) error {
+	return e.claimThing(ctx, e.bound.claim)
+}
+
+// claimThing makes a thing its caller's, where nobody has it.
+func (e *exchange) claimThing(ctx context.Context, read store.Handle) error {
 	record := store.Record{Value: []byte(e.claimant())}
 	if retention := e.retention(); retention > 0 {
 		record.Expires = e.Now().Add(retention)
 	}
-	_, err := e.Store.Swap(ctx, e.bound.claim, record)
+	_, err := e.Store.Swap(ctx, read, record)
 	if errors.Is(err, store.ErrConflict) {
 		return nil // somebody was first: the next request is told
 	}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"slices"
 
 	"holdfast/affinity"
 	"holdfast/affinity/store"
@@ -12,13 +13,13 @@ import (
 // Bounds of what one request may refer to.
 const (
 	maxSealed     = 8   // pieces of ciphertext
-	maxFiles      = 4   // files, and as many containers
+	maxFiles      = 64  // files, and as many containers
 	maxReferences = 256 // stored items
 	maxRiding     = 8   // of all, whose owners come with the exchange's one read
 )
 
-// references are the account-bound things that a Responses request mentions
-// beside its previous response.
+// references are the account-bound things that a request mentions beside its previous
+// response: files and containers in all protocols, the rest in Responses.
 type references struct {
 	conversation      string
 	sealed            []string // names of ciphertext that cannot be left out
@@ -32,20 +33,23 @@ type references struct {
 // refer finds what the request refers to.
 func (e *exchange) refer() *wire.Problem {
 	e.bound = references{}
-	if e.shape() != wire.EndpointResponses {
+	var many, further, beyond bool
+	b := &e.bound
+	switch e.shape() {
+	case wire.EndpointResponses:
+		input := e.facts.Value("input")
+		b.conversation = responses.ConversationID(e.facts)
+		if e.in.Bypass == nil { // past it, ciphertext is the session's: see unseal
+			b.sealed, many = responses.Sealed(input.Bytes(), maxSealed)
+		}
+		b.items, further = responses.ReferenceIDs(input, maxReferences)
+	case wire.EndpointChat, wire.EndpointMessages:
+	default:
 		return nil
 	}
-	var many, further bool
-	input := e.facts.Value("input")
-	b := &e.bound
-	b.conversation = responses.ConversationID(e.facts)
-	if e.in.Bypass == nil { // past it, ciphertext is the session's: see unseal
-		b.sealed, many = responses.Sealed(input.Bytes(), maxSealed)
-	}
-	b.items, further = responses.ReferenceIDs(input, maxReferences)
-	b.files, b.containers = responses.FileIDs(e.facts, maxFiles)
-	if many || further {
-		return wire.Refuse(wire.InvalidRequest).About("input").Saying("The input refers to too many stored items. Send the items themselves.")
+	b.files, b.containers, beyond = e.facts.FileIDs(maxFiles)
+	if many || further || beyond {
+		return wire.Refuse(wire.InvalidRequest).About("input").Saying("The request refers to too many stored items or files. Send the items themselves.")
 	}
 	return nil
 }
@@ -89,6 +93,9 @@ func (e *exchange) bind(ctx context.Context) *wire.Problem {
 		}
 		found = append(found[:len(found):len(found)], rest...)
 	}
+	if p := e.strangers(ctx, found[count(b.conversation)+len(b.sealed):]); p != nil {
+		return p
+	}
 	for _, row := range [...]struct {
 		count int
 		must  bool // be known
@@ -112,6 +119,34 @@ func (e *exchange) bind(ctx context.Context) *wire.Problem {
 		return e.bindItems(found)
 	}
 	return e.expand(ctx, found)
+}
+
+// strangers refuses files and containers that another caller has made: callers may
+// share an account. Those of nobody pass, since operators make some. The owners of the
+// request's own begin found.
+func (e *exchange) strangers(ctx context.Context, found []affinity.Bound) *wire.Problem {
+	var keys []store.Key
+	for i, id := range slices.Concat(e.bound.files, e.bound.containers) {
+		kind := affinity.File
+		if i >= len(e.bound.files) {
+			kind = affinity.Container
+		}
+		if !found[i].Found {
+			keys = append(keys, claimKey(kind, id))
+		}
+	}
+	for some := range slices.Chunk(keys, store.MaxReadKeys) {
+		claims, err := e.Store.Read(ctx, some...)
+		if err != nil {
+			return wire.Refuse(wire.OwnershipUnavailable)
+		}
+		for _, claim := range claims {
+			if record, live := claim.Record(); live && string(record.Value) != e.claimant() {
+				return wire.Refuse(wire.ContinuationUnavailable).Saying("There is no such file or container for this key. Upload it again, or send what it holds.")
+			}
+		}
+	}
+	return nil
 }
 
 // bindItems sends references to stored items, which pass as they are, to the

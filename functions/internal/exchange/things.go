@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,15 +175,14 @@ func (e *exchange) referred(ctx context.Context) *wire.Problem {
 	return nil
 }
 
-// keepThing records whose a thing is; a conversation is claimed as well, since the
-// unified routes take one that nobody has for new.
+// keepThing records whose a thing is; what requests may refer to is claimed as well,
+// since they may refer to what nobody has.
 func (e *exchange) keepThing(ctx context.Context, kind affinity.Kind, id string) error {
 	err := e.Affinity.Bind(ctx, e.in.Principal.Scope, kind, id, e.ownerOf(e.serving.Target), e.retention())
-	if err != nil || kind != affinity.Conversation {
+	if err != nil || !slices.Contains([]affinity.Kind{affinity.Conversation, affinity.File, affinity.Container}, kind) {
 		return err
 	}
-	e.bound.claim = store.NewHandle(claimKey(id), "", store.Record{})
-	return e.claimConversation(ctx)
+	return e.claimThing(ctx, store.NewHandle(claimKey(kind, id), "", store.Record{}))
 }
 
 // create records whose a thing is, then passes the answer on as it is.

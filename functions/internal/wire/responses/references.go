@@ -47,38 +47,6 @@ func reference(item jsonedit.Value) (id string, is bool) {
 	return idIn(item.Get("id")), true
 }
 
-// FileIDs are the ids of files in a request's input, and of containers in its
-// tools, each once. At most limit.
-func FileIDs(f *wire.Facts, limit int) (files, containers []string) {
-	if raw := f.Value("input"); bytes.Contains(raw.Bytes(), []byte("file_id")) || bytes.Contains(raw.Bytes(), []byte(`\u00`)) {
-		files = fileIDs(raw, nil, limit)
-	}
-	for each := f.Value("tools").Each(); each.Next() && len(containers) < limit; {
-		if each.Kind() != '{' {
-			continue
-		}
-		if id := idIn(each.Value().Get("container")); id != "" && !slices.Contains(containers, id) {
-			containers = append(containers, id)
-		}
-	}
-	return files, containers
-}
-
-// fileIDs looks into items and their content: no file stands any deeper.
-func fileIDs(items jsonedit.Value, ids []string, limit int) []string {
-	for each := items.Each(); each.Next(); {
-		item := each.Value()
-		for _, list := range [...]jsonedit.Value{item.Get("content"), item.Get("output")} {
-			for part := list.Each(); part.Next() && len(ids) < limit; {
-				if id := idIn(part.Value().Get("file_id")); id != "" && !slices.Contains(ids, id) {
-					ids = append(ids, id)
-				}
-			}
-		}
-	}
-	return ids
-}
-
 // Expand puts the items themselves in the place of references to them. Find
 // returns an item by its id, nil to leave the reference as it is.
 func Expand(input jsonedit.Value, find func(id string) []byte) []byte {
