@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"holdfast/functions/console/web"
 	"holdfast/functions/internal/app"
 	"holdfast/functions/internal/host"
+	"holdfast/functions/internal/telemetry"
 	"holdfast/localstack/accounts"
 	"holdfast/routing/catalog"
 )
@@ -31,7 +31,7 @@ const (
 
 // serve runs until ctx ends.
 func serve(ctx context.Context, s settings, out, errs io.Writer) error {
-	log := slog.New(slog.NewJSONHandler(errs, &slog.HandlerOptions{Level: s.environment.LogLevel}))
+	log := telemetry.NewLog(errs, s.environment.LogLevel)
 	if s.lambda != 0 && (s.lambda < 0 || s.store != "dynamodb") {
 		return errLambda
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"holdfast/affinity/store"
+	"holdfast/functions/internal/telemetry"
 	"holdfast/routing/catalog"
 )
 
@@ -113,7 +114,7 @@ keys: [{id: a, key: sk-a}]
 	if catalog.HasErrors(problems) {
 		t.Fatal(problems)
 	}
-	g, err := New(t.Context(), Options{Document: doc, Store: store.NewMemory(store.MemoryConfig{}), Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
+	g, err := New(t.Context(), Options{Document: doc, Store: store.NewMemory(store.MemoryConfig{}), Log: telemetry.NewLog(io.Discard, slog.LevelInfo)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/dynamo"
 	"holdfast/functions/internal/httpapi"
+	"holdfast/functions/internal/telemetry"
 	"holdfast/routing/catalog"
 )
 
@@ -50,7 +51,7 @@ func onFirstRequest(environ []string, logs io.Writer, change func(*Options)) (*l
 	if environment.Store != "" && environment.Store != "dynamodb" {
 		return nil, nil, ErrNotOnLambda
 	}
-	log := slog.New(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: environment.LogLevel}))
+	log := telemetry.NewLog(logs, environment.LogLevel)
 	return &lazy{
 		unready: httpapi.Unready(environment.CORSOrigins),
 		log:     log,

@@ -3,7 +3,6 @@ package ledger
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"holdfast/functions/internal/wire/jsonedit"
 )
@@ -20,7 +19,7 @@ func (e *Event) encode() []byte {
 		}
 	}
 	text("id", e.ID)
-	w.Name("time").Text(e.Time.Format(time.RFC3339Nano))
+	w.Name("time").Time(e.Time)
 	text("request_id", e.RequestID)
 	text("session_id", e.SessionID)
 	text("session_source", e.SessionSource)

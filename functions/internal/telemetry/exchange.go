@@ -14,10 +14,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"holdfast/functions/internal/wire"
+	"holdfast/functions/internal/wire/jsonedit"
 )
 
 // Exchange gathers the facts of one client request while it is served.
@@ -72,35 +72,8 @@ type Task struct {
 	Finished   bool              // it has succeeded: to be billed by this exchange; false: it has begun
 }
 
-// LogValue shows what a job is, and its size.
-func (t *Task) LogValue() slog.Value {
-	attrs := []slog.Attr{slog.String("kind", t.Kind), slog.String("id", t.ID), slog.Bool("finished", t.Finished)}
-	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
-		attrs = append(attrs, slog.String(name, t.Parameters[name]))
-	}
-	return slog.GroupValue(attrs...)
-}
-
 // Attempts are the tries of one exchange, in order.
 type Attempts []Attempt
-
-// MarshalJSON writes them without reflection: every exchange has some.
-func (a Attempts) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 96*len(a)), '[')
-	for i, one := range a {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"deployment":`...)
-		b = strconv.AppendQuote(b, one.Deployment) // an id of the configuration: visible ASCII
-		b = append(append(append(b, `,"outcome":"`...), one.Outcome...), '"')
-		if one.Status != 0 {
-			b = strconv.AppendInt(append(b, `,"status":`...), int64(one.Status), 10)
-		}
-		b = append(strconv.AppendInt(append(b, `,"ms":`...), one.Millis, 10), '}')
-	}
-	return append(b, ']'), nil
-}
 
 // Attempt is one try at one deployment.
 type Attempt struct {
@@ -111,78 +84,121 @@ type Attempt struct {
 	Usage      *wire.Usage // by the attempt's own word; nil: it gave none
 }
 
-// Log writes the exchange's one line.
+// message is the msg of an exchange's line, by which it is found.
+const message = "exchange"
+
+// Log writes the exchange's one line. A logger that is not NewLog's gets its
+// members as one attribute.
 func (e *Exchange) Log(ctx context.Context, log *slog.Logger) {
 	if !log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 32)
-	text := func(name, value string) {
+	if own, is := log.Handler().(*handler); is {
+		own.lines.exchange(e)
+		return
+	}
+	w := jsonedit.Sized(1024).Object()
+	e.members(w)
+	log.LogAttrs(ctx, slog.LevelInfo, message, slog.Any("line", json.RawMessage(w.End().Bytes())))
+}
+
+// members writes the line's own members into an open object. Those that say
+// nothing are left out.
+func (e *Exchange) members(w *jsonedit.Writer) {
+	some := func(name, value string) {
 		if value != "" {
-			attrs = append(attrs, slog.String(name, value))
+			w.Name(name).Text(value)
 		}
 	}
-	text("request_id", e.RequestID)
-	text("key", e.KeyID)
-	text("user_path", e.UserPath)
-	text("endpoint", e.Endpoint)
-	text("model", e.Model)
-	attrs = append(attrs, slog.Bool("stream", e.Stream))
-	text("session", e.Session)
-	text("session_source", e.SessionSource)
-	text("session_signal", e.SessionSignal)
-	text("lane", e.Lane)
-	text("parent", e.Parent)
-	text("affinity", e.Affinity)
-	text("degraded", e.Degraded)
-	text("preference_passed", e.Passed)
-	text("template", e.Template)
-	text("rule_source", e.RuleSource)
-	text("deployment", e.Deployment)
-	text("connection", e.Connection)
-	text("provider", e.Provider)
-	text("upstream_model", e.UpstreamModel)
-	text("commit", e.Commit)
-	text("revision", e.Revision)
-	attrs = append(attrs, slog.Int("status", e.Status))
-	text("error_code", e.ErrorCode)
-	text("limit", e.Limit)
+	some("request_id", e.RequestID)
+	some("key", e.KeyID)
+	some("user_path", e.UserPath)
+	some("endpoint", e.Endpoint)
+	some("model", e.Model)
+	w.Name("stream").Bool(e.Stream)
+	some("session", e.Session)
+	some("session_source", e.SessionSource)
+	some("session_signal", e.SessionSignal)
+	some("lane", e.Lane)
+	some("parent", e.Parent)
+	some("affinity", e.Affinity)
+	some("degraded", e.Degraded)
+	some("preference_passed", e.Passed)
+	some("template", e.Template)
+	some("rule_source", e.RuleSource)
+	some("deployment", e.Deployment)
+	some("connection", e.Connection)
+	some("provider", e.Provider)
+	some("upstream_model", e.UpstreamModel)
+	some("commit", e.Commit)
+	some("revision", e.Revision)
+	w.Name("status").Int(int64(e.Status))
+	some("error_code", e.ErrorCode)
+	some("limit", e.Limit)
 	if len(e.Guardrails) > 0 {
-		attrs = append(attrs, slog.Any("guardrails", e.Guardrails))
+		w.Name("guardrails").Array()
+		for _, name := range e.Guardrails {
+			w.Text(name)
+		}
+		w.Close()
 	}
-	text("cache", e.Cache)
+	some("cache", e.Cache)
 	if e.Cancelled {
-		attrs = append(attrs, slog.Bool("cancelled", true))
+		w.Name("cancelled").Bool(true)
 	}
 	if e.FirstByte > 0 {
-		attrs = append(attrs, slog.Int64("ttfb_ms", e.FirstByte.Milliseconds()))
+		w.Name("ttfb_ms").Int(e.FirstByte.Milliseconds())
 	}
-	attrs = append(attrs, slog.Int64("duration_ms", e.End.Sub(e.Start).Milliseconds()))
+	w.Name("duration_ms").Int(e.End.Sub(e.Start).Milliseconds())
+	e.results(w)
+	if e.Embed {
+		e.embed(w)
+	}
+}
+
+// results writes what came of the exchange, its numbers and its reasons.
+func (e *Exchange) results(w *jsonedit.Writer) {
 	switch {
 	case len(e.Attempts) == 1 && e.Attempts[0].Deployment == e.Deployment: // all else of it stands in the line
-		attrs = append(attrs, slog.String("outcome", e.Attempts[0].Outcome))
+		w.Name("outcome").Text(e.Attempts[0].Outcome)
 	case len(e.Attempts) > 0:
-		attrs = append(attrs, slog.Any("attempts", e.Attempts))
+		w.Name("attempts").Array()
+		for i := range e.Attempts {
+			e.Attempts[i].write(w)
+		}
+		w.Close()
 	}
 	if u := e.Usage; u != nil {
-		attrs = append(attrs, slog.GroupAttrs("usage",
-			slog.Int64("input", u.Input), slog.Int64("cache_read", u.CacheRead),
-			slog.Int64("cache_write_5m", u.CacheWrite5m), slog.Int64("cache_write_1h", u.CacheWrite1h),
-			slog.Int64("output", u.Output), slog.Int64("reasoning", u.Reasoning), slog.Bool("estimated", u.Estimated)))
+		w.Name("usage").Object().Name("input").Int(u.Input).Name("cache_read").Int(u.CacheRead)
+		w.Name("cache_write_5m").Int(u.CacheWrite5m).Name("cache_write_1h").Int(u.CacheWrite1h)
+		w.Name("output").Int(u.Output).Name("reasoning").Int(u.Reasoning).Name("estimated").Bool(u.Estimated).End()
 	}
 	if e.Explanation != nil {
-		attrs = append(attrs, slog.Any("explanation", json.RawMessage(e.Explanation)))
+		w.Name("explanation").Raw(e.Explanation)
 	}
 	if e.Task != nil {
-		attrs = append(attrs, slog.Any("task", e.Task))
+		w.Name("task")
+		e.Task.write(w)
 	}
 	if e.Cost != nil {
-		attrs = append(attrs, slog.Float64("cost_usd", *e.Cost))
+		w.Name("cost_usd").Float(*e.Cost)
 	}
-	if e.Embed {
-		attrs = append(attrs, e.embedded()...)
+}
+
+// write shows what a job is, and its size.
+func (t *Task) write(w *jsonedit.Writer) {
+	w.Object().Name("kind").Text(t.Kind).Name("id").Text(t.ID).Name("finished").Bool(t.Finished)
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		w.Member(name).Text(t.Parameters[name])
 	}
-	line := slog.NewRecord(time.Now(), slog.LevelInfo, "exchange", 0) // nobody asks which line of code wrote it
-	line.AddAttrs(attrs...)
-	_ = log.Handler().Handle(ctx, line)
+	w.End()
+}
+
+// write shows one try.
+func (a *Attempt) write(w *jsonedit.Writer) {
+	w.Object().Name("deployment").Text(a.Deployment).Name("outcome").Text(a.Outcome)
+	if a.Status != 0 {
+		w.Name("status").Int(int64(a.Status))
+	}
+	w.Name("ms").Int(a.Millis).End()
 }

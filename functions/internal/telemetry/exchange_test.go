@@ -19,7 +19,7 @@ func TestOneLine(t *testing.T) {
 		Attempts: Attempts{{Deployment: "one", Outcome: "server_error", Status: 500, Millis: 3}, {Deployment: "two", Outcome: "success", Status: 200, Millis: 7}, {Deployment: `q"uote`, Outcome: "broken"}},
 		Usage:    &wire.Usage{Input: 1, CacheRead: 2, Output: 3},
 	}
-	e.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)))
+	e.Log(t.Context(), NewLog(&out, slog.LevelInfo))
 	if n := bytes.Count(out.Bytes(), []byte("\n")); n != 1 {
 		t.Fatalf("%d lines", n)
 	}
@@ -47,7 +47,7 @@ func TestOneLine(t *testing.T) {
 
 func TestNothingBelowItsLevel(t *testing.T) {
 	var out bytes.Buffer
-	(&Exchange{}).Log(t.Context(), slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	(&Exchange{}).Log(t.Context(), NewLog(&out, slog.LevelWarn))
 	if out.Len() != 0 {
 		t.Errorf("logged %q", out.String())
 	}

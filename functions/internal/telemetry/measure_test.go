@@ -21,7 +21,7 @@ func TestWhatIsMeasured(t *testing.T) {
 		Start: start, End: start.Add(time.Second), Status: 200, Affinity: "hit", FirstByte: 900 * time.Millisecond,
 		Usage: &wire.Usage{Input: 1, CacheRead: 2, CacheWrite5m: 3, CacheWrite1h: 4, Output: 5}, Cost: &usd,
 	}
-	e.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)))
+	e.Log(t.Context(), NewLog(&out, slog.LevelInfo))
 	var line map[string]any
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestWhatIsMeasured(t *testing.T) {
 	}
 	out.Reset()
 	e.Cost = nil
-	e.Log(t.Context(), slog.New(slog.NewJSONHandler(&out, nil)))
+	e.Log(t.Context(), NewLog(&out, slog.LevelInfo))
 	if strings.Contains(out.String(), "cost_usd") {
 		t.Error("an unknown cost is in the line")
 	}

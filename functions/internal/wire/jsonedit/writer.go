@@ -3,6 +3,7 @@ package jsonedit
 import (
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -101,6 +102,13 @@ func (w *Writer) Float(f float64) *Writer {
 		f = 0
 	}
 	w.buf = strconv.AppendFloat(w.buf, f, 'g', -1, 64)
+	return w
+}
+
+// Time is a time as a string, by RFC 3339 with what it has of a second.
+func (w *Writer) Time(at time.Time) *Writer {
+	w.comma()
+	w.buf = append(at.AppendFormat(append(w.buf, '"'), time.RFC3339Nano), '"')
 	return w
 }
 
