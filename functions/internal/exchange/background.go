@@ -17,8 +17,11 @@ import (
 // soon as the client can see it: who is cut off may ask for it again. Its
 // target is final from then on, since the work is under way there.
 func (r *relay) visible() {
+	if r.early || !r.facts.Background {
+		return
+	}
 	id := r.reading.Answer().ID
-	if r.early || !r.facts.Background || id == "" {
+	if id == "" {
 		return
 	}
 	r.early, r.output = true, true

@@ -101,6 +101,7 @@ func (r *Reader) Next() (*Event, error) {
 // source.
 func (r *Reader) Buffered() bool {
 	r.begin()
+	r.whole = r.whole || r.usual()
 	for !r.whole {
 		at := r.lineEnd()
 		if at < 0 {
@@ -108,6 +109,24 @@ func (r *Reader) Buffered() bool {
 		}
 		r.whole = r.line(at)
 	}
+	return true
+}
+
+// usual reads an event of the form that nearly all have in one step: one data
+// line, a blank one, both ended by LF. Where it has any other form, is not all
+// there yet, or was looked at before, nothing is read.
+func (r *Reader) usual() bool {
+	const field = "data: "
+	if !r.begun || r.afterCR || r.next > r.start || r.lf > r.start {
+		return false
+	}
+	text := r.buf[r.start:r.end]
+	at := bytes.IndexByte(text, '\n')
+	if at < len(field) || at+1 == len(text) || text[at+1] != '\n' || string(text[:len(field)]) != field || bytes.IndexByte(text[:at], '\r') >= 0 {
+		return false
+	}
+	r.data, r.lines, r.dirty = span{len(field), at}, 1, true
+	r.next = r.start + at + 2
 	return true
 }
 
