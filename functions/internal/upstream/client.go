@@ -133,24 +133,40 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // provider that worked longer may have acted.
 const staleWithin = 500 * time.Millisecond
 
-// send makes one HTTP exchange. It returns the access key that signed it.
-func send(ctx context.Context, over *http.Transport, r Request) (_ *Response, key string, _ error) {
-	attempt, cancel := context.WithCancelCause(ctx)
-	var reused, sent, answered atomic.Bool // the transport's goroutines set them
-	begun := time.Now()
-	traced := httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{
-		GotConn:              func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
-		WroteHeaders:         func() { sent.Store(true) },
-		GotFirstResponseByte: func() { answered.Store(true) },
-	})
+// flight is one HTTP exchange on its way, in one piece of memory.
+type flight struct {
+	trace    httptrace.ClientTrace
+	reused   atomic.Bool // these three are set by the transport's goroutines
+	sent     atomic.Bool
+	answered atomic.Bool
+	sending  bytes.Reader
+	response Response
+	body     body
+}
+
+// request makes the request of r under the attempt's context.
+func (f *flight) request(attempt context.Context, r Request) *http.Request {
+	f.trace = httptrace.ClientTrace{GotConn: f.gotConn, WroteHeaders: f.wroteHeaders, GotFirstResponseByte: f.gotFirstByte}
 	request := (&http.Request{
 		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: r.Header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(traced)
-	if r.Body != nil {
-		request.Body = io.NopCloser(bytes.NewReader(r.Body))
-		request.ContentLength = int64(len(r.Body))
+	}).WithContext(httptrace.WithClientTrace(attempt, &f.trace))
+	if r.Body != nil { // in a form that the transport knows: headers and body leave together
+		f.sending.Reset(r.Body)
+		request.Body, request.ContentLength = io.NopCloser(&f.sending), int64(len(r.Body))
 	}
+	return request
+}
+
+func (f *flight) gotConn(i httptrace.GotConnInfo) { f.reused.Store(i.Reused) }
+func (f *flight) wroteHeaders()                   { f.sent.Store(true) }
+func (f *flight) gotFirstByte()                   { f.answered.Store(true) }
+
+// send makes one HTTP exchange. It returns the access key that signed it.
+func send(ctx context.Context, over *http.Transport, r Request) (_ *Response, key string, _ error) {
+	attempt, cancel := context.WithCancelCause(ctx)
+	begun, f := time.Now(), new(flight)
+	request := f.request(attempt, r)
 	if r.Sign != nil {
 		var err error
 		if key, err = r.Sign.sign(ctx, request, r.Body); err != nil {
@@ -162,18 +178,16 @@ func send(ctx context.Context, over *http.Transport, r Request) (_ *Response, ke
 	answer, err := over.RoundTrip(request)
 	if err != nil {
 		watch.stop()
-		failure := &Failure{Kind: kindOf(ctx, attempt, err, sent.Load()), cause: err}
-		if failure.Kind == Broken && reused.Load() && !answered.Load() && time.Since(begun) < staleWithin {
+		failure := &Failure{Kind: kindOf(ctx, attempt, err, f.sent.Load()), cause: err}
+		if failure.Kind == Broken && f.reused.Load() && !f.answered.Load() && time.Since(begun) < staleWithin {
 			failure.Kind = Stale
 		}
 		cancel(nil)
 		return nil, key, failure
 	}
-	return &Response{
-		Status: answer.StatusCode,
-		Header: answer.Header,
-		Body:   &body{from: answer.Body, caller: ctx, attempt: attempt, cancel: cancel, watch: watch, idle: r.Idle},
-	}, key, nil
+	f.body = body{from: answer.Body, caller: ctx, attempt: attempt, cancel: cancel, watch: watch, idle: r.Idle}
+	f.response = Response{Status: answer.StatusCode, Header: answer.Header, Body: &f.body}
+	return &f.response, key, nil
 }
 
 // kindOf names what ended an exchange. The caller's own end outranks all else;
