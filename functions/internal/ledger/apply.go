@@ -131,7 +131,12 @@ func (w *work) keep(ctx context.Context, events []*booking) error {
 // own writes an event and reports whether this batch counts it: not where an
 // earlier one does.
 func (w *work) own(ctx context.Context, key store.Key, one *booking) (bool, error) {
-	at, record := store.NewHandle(key, "", store.Record{}), one.record(w.by, w.retention)
+	room, _ := w.rooms.Get().(*packer)
+	if room == nil {
+		room = new(packer)
+	}
+	defer w.rooms.Put(room)
+	at, record := store.NewHandle(key, "", store.Record{}), one.record(room, w.by, w.retention)
 	for range maxConflicts {
 		stands, err := w.swap(ctx, at, record)
 		switch {

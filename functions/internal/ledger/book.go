@@ -45,6 +45,7 @@ const (
 // Book writes events and their sums.
 type Book struct {
 	Config
+	rooms   sync.Pool // *packer: memory of events that are written
 	lost    atomic.Uint64
 	written atomic.Uint64
 
@@ -57,6 +58,7 @@ type Book struct {
 
 	// Of the goroutine that leads.
 	slot   int
+	room   []byte       // of the batch that is written
 	held   store.Handle // of slot, as this Book wrote it last
 	number int64        // of the batch that was written then
 	owns   bool         // these are valid; the batch, if there is one, is booked
@@ -154,7 +156,8 @@ func (b *Book) claim(ctx context.Context, next batch) (mark, error) {
 			return mark{}, err
 		}
 		next.Number = max(b.number+1, b.Now().UnixMilli())
-		record := next.record()
+		b.room = next.appendTo(b.room[:0])
+		record := store.Record{Value: b.room}
 		stands, err := b.swap(ctx, b.held, record)
 		now, live := stands.Record()
 		switch {

@@ -101,9 +101,9 @@ type Cost struct {
 	Total      float64 `json:"total"`
 }
 
-// bounded returns the event as it is kept: every text cut to its bound, times to
-// the millisecond, lists never null.
-func (e Event) bounded() Event {
+// bound makes the event what is kept: every text cut to its bound, times to the
+// millisecond, lists never null.
+func (e *Event) bound() {
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
 	for _, text := range [...]*string{
 		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.Parent, &e.AffinityKey, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
@@ -125,7 +125,6 @@ func (e Event) bounded() Event {
 	if len(e.Explanation) > maxExplanation || !e.Explanation.IsValid() {
 		e.Explanation = nil
 	}
-	return e
 }
 
 // Labels reads the values of X-Holdfast-Label, each a list with commas: at most

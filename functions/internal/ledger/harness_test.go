@@ -193,3 +193,9 @@ func allSessions(t *testing.T, r *Reader, f Filter) (all []Session) {
 		next = page.Next
 	}
 }
+
+// bounded is the event as it is kept.
+func (e Event) bounded() Event {
+	e.bound()
+	return e
+}

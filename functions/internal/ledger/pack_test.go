@@ -45,7 +45,7 @@ func TestRecords(t *testing.T) {
 	if diff := cmp.Diff(d, again, cmp.AllowUnexported(day{}, mark{})); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	text, by, err := openEvent(handleOf(one.record(mark{slot: 9, number: 10}, 0).Value))
+	text, by, err := openEvent(handleOf(one.record(new(packer), mark{slot: 9, number: 10}, 0).Value))
 	if !bytes.Equal(text, one.text) || by != (mark{slot: 9, number: 10}) || err != nil {
 		t.Errorf("%s %v %v", text, by, err)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -19,12 +20,15 @@ func slotKey(slot int) store.Key {
 	return store.Key{Table: store.Ledger, Partition: "slot/" + strconv.Itoa(slot), Sort: "batch"}
 }
 
-func (b batch) record() store.Record {
-	size := 64
+func (b batch) record() store.Record { return store.Record{Value: b.appendTo(nil)} }
+
+// appendTo appends what a slot holds.
+func (b batch) appendTo(value []byte) []byte {
+	size := 64 // for the rest
 	for _, text := range b.Events {
 		size += len(text) + 1
 	}
-	value := strconv.AppendInt(append(make([]byte, 0, size), `{"number":`...), b.Number, 10)
+	value = strconv.AppendInt(append(slices.Grow(value, size), `{"number":`...), b.Number, 10)
 	for i, text := range b.Events {
 		if i == 0 {
 			value = append(value, `,"events":[`...)
@@ -36,7 +40,7 @@ func (b batch) record() store.Record {
 	if len(b.Events) > 0 {
 		value = append(value, ']')
 	}
-	return store.Record{Value: append(value, '}')}
+	return append(value, '}')
 }
 
 // decodeBatch reads a slot's record; an absent one has never held a batch.
@@ -61,7 +65,8 @@ type booking struct {
 }
 
 func newBooking(e Event) *booking {
-	b := &booking{event: e.bounded()}
+	b := &booking{event: e}
+	b.event.bound()
 	b.text, b.sums, b.sort = b.event.encode(), Of(&b.event), eventSort(&b.event)
 	return b
 }
@@ -97,12 +102,14 @@ func eventSort(e *Event) string { return millis(e.Time.UnixMilli()) + "/" + e.ID
 
 // record is the event as it is kept, with the batch that counts it: there is
 // only one, in whatever batches it comes again.
-func (b *booking) record(by mark, retention keeping) store.Record {
-	p := append(make(packer, 0, len(b.text)+16), version)
-	p.number(int64(by.slot))
-	p.number(by.number)
+// The value stands in room, which may be used again once it is written.
+func (b *booking) record(room *packer, by mark, retention keeping) store.Record {
+	*room = append((*room)[:0], version)
+	room.number(int64(by.slot))
+	room.number(by.number)
+	*room = append(*room, b.text...)
 	return store.Record{
-		Value: append(p, b.text...), Expires: retention.until(b.event.Time),
+		Value: *room, Expires: retention.until(b.event.Time),
 		Index: store.Index{Partition: eventList(shardOf(b.event.ID)), Sort: b.sort},
 	}
 }
