@@ -67,7 +67,13 @@ const (
 // which a run that meets nothing but transient failures would come to them. It
 // looks again at the request as it was, so it is as good after the exchange as
 // before, and an exchange that nobody asks about does not pay for it.
-func (d *Decision) Explain() Explanation {
+func (d *Decision) Explain() Explanation { return d.explain(true) }
+
+// Reasons is Explain without what the strategy looks at: less work, for those who
+// ask after every exchange.
+func (d *Decision) Reasons() Explanation { return d.explain(false) }
+
+func (d *Decision) explain(scores bool) Explanation {
 	if d.policy == nil {
 		return Explanation{Refusal: d.refusal.Code, Candidates: []Considered{}}
 	}
@@ -77,7 +83,7 @@ func (d *Decision) Explain() Explanation {
 		Strategy: split.Strategy, StrategySource: split.StrategyFrom, WeightsSource: split.WeightsFrom,
 		Affinity: string(d.policy.Affinity(d.r.Pool)), Preference: d.preference(), Spilled: d.spilled,
 	}
-	x := explainer{d: d, now: d.r.Now}
+	x := explainer{d: d, now: d.r.Now, scores: scores}
 	x.pin()
 	if d.r.Owner == nil {
 		x.pool(hop{pool: d.r.Pool}, "")
@@ -111,12 +117,13 @@ func (d *Decision) preference() *Preference {
 
 // explainer gathers rows.
 type explainer struct {
-	d     *Decision
-	now   time.Time
-	rows  []Considered
-	rank  int
-	seen  []*catalog.Pool
-	queue []hop
+	d      *Decision
+	now    time.Time
+	scores bool
+	rows   []Considered
+	rank   int
+	seen   []*catalog.Pool
+	queue  []hop
 }
 
 // pin is the first row, when it is not one of the requested pool.
@@ -132,7 +139,7 @@ func (x *explainer) pin() {
 		weight, _ := d.weightIn(pool, c.Target.ID)
 		x.rows = append(x.rows, Considered{
 			Deployment: c.Target.ID, Model: c.Target.Model, Pool: c.Pool, Path: c.Path, Kept: true, Rank: x.rank,
-			Scores: d.scored(c.Target, weight),
+			Scores: x.scored(c.Target, weight),
 		})
 	case d.r.Owner != nil:
 		x.rows = append(x.rows, Considered{Deployment: d.r.Owner.Deployment, Reason: d.why})
@@ -153,7 +160,7 @@ func (x *explainer) pool(h hop, chain string) {
 	row := func(t *catalog.Target, position int) Considered {
 		return Considered{
 			Deployment: t.ID, Model: t.Model, Pool: h.pool.Name, Path: h.path, Chain: chain,
-			Scores: d.scored(t, weights[position]),
+			Scores: x.scored(t, weights[position]),
 		}
 	}
 	for _, k := range kept.list() {
@@ -216,7 +223,11 @@ func (d *Decision) reach(class catalog.Class, pool *catalog.Pool, path []string)
 	return hops
 }
 
-func (d *Decision) scored(t *catalog.Target, weight float64) *Scores {
+func (x *explainer) scored(t *catalog.Target, weight float64) *Scores {
+	d := x.d
+	if !x.scores {
+		return nil
+	}
 	c := d.condition(t.ID)
 	s := &Scores{
 		Weight: weight, Share: round(rendezvous(d.r.Seed, t.ID, weight)),

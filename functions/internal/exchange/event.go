@@ -101,7 +101,7 @@ func (e *exchange) reasons() jsontext.Value {
 	if e.plan == nil || !e.decision.Made() {
 		return nil
 	}
-	found := e.decision.Explain()
+	found := e.decision.Reasons()
 	w := jsonedit.Sized(512)
 	w.Object()
 	some := func(name, value string) {
