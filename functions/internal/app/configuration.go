@@ -78,7 +78,7 @@ func (c *Configuration) Use(doc *catalog.Document, revision string) []catalog.Pr
 func (c *Configuration) Current() *exchange.Snapshot { return c.current.Load() }
 
 // Keys returns the record that names the stored revision.
-func (c *Configuration) Keys() []store.Key { return c.revisions.keys() }
+func (c *Configuration) Keys() []store.Key { return c.revisions.keys }
 
 // Follow returns the snapshot of the revision that read names. A stored
 // document that does not compile here (a secret is missing in this process, or

@@ -92,7 +92,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		doc, callerKey = withCaller(doc, secret)
 	}
 	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log, now: o.Now}
-	configuration.revisions.store = guarded
+	configuration.revisions = revisionsIn(guarded)
 	if problems := configuration.Use(doc, ""); catalog.HasErrors(problems) {
 		return nil, invalid(problems)
 	}

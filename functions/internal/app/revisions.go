@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/affinity/store"
@@ -13,13 +14,11 @@ import (
 // revisions keeps configuration documents.
 type revisions struct {
 	store store.Store // nil: documents are not stored
+	keys  []store.Key // of the record that names the one in force; not to be added to in place
 }
 
-func (r revisions) keys() []store.Key {
-	if r.store == nil {
-		return nil
-	}
-	return []store.Key{revision.Key()}
+func revisionsIn(s store.Store) revisions {
+	return revisions{store: s, keys: slices.Clip([]store.Key{revision.Key()})}
 }
 
 // revisionOf returns the revision that a head record names, "" for none.

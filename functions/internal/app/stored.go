@@ -17,7 +17,7 @@ var ErrNoConfiguration = errors.New("no configuration is stored yet")
 // that and the installation's secret side by side.
 func stored(ctx context.Context, o Options, guarded *store.Guard) (*Gateway, error) {
 	configuration := &Configuration{
-		revisions: revisions{store: guarded}, secrets: o.references(&localSecrets{by: map[string]string{}}),
+		revisions: revisionsIn(guarded), secrets: o.references(&localSecrets{by: map[string]string{}}),
 		environ: o.Environ, log: o.Log, now: o.Now,
 	}
 	var secret installationSecret

@@ -66,10 +66,10 @@ func readAnswer(answer *upstream.Response) ([]byte, error) {
 	if err != nil || size <= 0 || size > maxAnswer {
 		return io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	}
-	body := make([]byte, size)
-	_, err = io.ReadFull(answer.Body, body)
-	if err == nil {
-		_, _ = answer.Body.Read(make([]byte, 1)) // its end, so that the connection can be used again
+	room := make([]byte, size+1)
+	body := room[:size:size]
+	if _, err = io.ReadFull(answer.Body, body); err == nil {
+		_, _ = answer.Body.Read(room[size:]) // its end, so that the connection can be used again
 	}
 	return body, err
 }

@@ -157,7 +157,7 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, in Request) {
 	ctx, leave := attached(r.Context(), x.codecs[in.Endpoint].task != "")
 	defer leave()
 	e := &exchange{Exchange: x, in: in, http: r, codec: x.codecs[in.route()]}
-	e.reply = newReply(w, e.codec.beat(), e.headers)
+	e.reply = newReply(w, e.codec.beat, e.headers)
 	e.line = telemetry.Exchange{Start: in.Start, RequestID: in.ID, Endpoint: in.Endpoint, KeyID: in.Principal.Caller.ID, UserPath: in.Principal.Caller.UserPath}
 	defer e.settleLater(ctx)
 	if p := e.prepare(ctx); p != nil {

@@ -59,7 +59,7 @@ func (e *exchange) rejected(answer *upstream.Response) tried {
 	}
 	body = e.withoutKeys(body)
 	t.fault = wire.ParseError(answer.Status, body)
-	if e.bridge == nil && jsonedit.Read(body).Kind() == '{' && jsonedit.Valid(body) { // a proxy's page is no error of the protocol
+	if e.bridge == nil && jsonedit.Whole(body).Kind() == '{' { // a proxy's page is no error of the protocol
 		t.body = body
 	}
 	t.outcome = routing.Outcome{Class: e.classOf(t.fault), RetryAfter: retryAfter(answer.Header, e.Now())}

@@ -52,8 +52,8 @@ func plainRewrite(f *wire.Facts, e wire.Edits) wire.Rewritten {
 
 // readEmbeddings reads an answer of the embeddings endpoint.
 func readEmbeddings(body []byte, counting wire.Counting) (wire.Answer, error) {
-	v := jsonedit.Read(body)
-	if v.Kind() != '{' || !jsonedit.Valid(body) {
+	v := jsonedit.Whole(body)
+	if v.Kind() != '{' {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	if fault := v.Get("error"); fault.Filled() {
@@ -70,9 +70,9 @@ func readEmbeddings(body []byte, counting wire.Counting) (wire.Answer, error) {
 // readTask reads the beginning of a job: an object with an id, whatever its state. A
 // refusal inside of a 200 has none.
 func readTask(body []byte, _ wire.Counting) (wire.Answer, error) {
-	v := jsonedit.Read(body)
+	v := jsonedit.Whole(body)
 	id := v.Get("id")
-	if v.Kind() != '{' || !jsonedit.Valid(body) || id.Len() == 0 || id.Len() > wire.MaxName {
+	if v.Kind() != '{' || id.Len() == 0 || id.Len() > wire.MaxName {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	return wire.Answer{ID: id.Text(), Model: v.Get("model").Head(wire.MaxName), Status: wire.Completed}, nil

@@ -17,8 +17,8 @@ const heartbeat = 15 * time.Second
 // through mu, and each is whole events.
 type reply struct {
 	w      http.ResponseWriter
-	flush  *http.ResponseController
-	beat   []byte              // keep-alive event of the client's protocol
+	flush  http.ResponseController
+	beat   func() []byte       // keep-alive event of the client's protocol
 	commit func(h http.Header) // fills in the headers that say what serves
 
 	mu     sync.Mutex
@@ -30,8 +30,8 @@ type reply struct {
 	room   int    // bytes that seen may have; 0: nothing is copied
 }
 
-func newReply(w http.ResponseWriter, beat []byte, commit func(http.Header)) *reply {
-	return &reply{w: w, flush: http.NewResponseController(w), beat: beat, commit: commit}
+func newReply(w http.ResponseWriter, beat func() []byte, commit func(http.Header)) *reply {
+	return &reply{w: w, flush: *http.NewResponseController(w), beat: beat, commit: commit}
 }
 
 // watch starts heartbeats: after every span of silence the client gets one.
@@ -49,7 +49,7 @@ func (r *reply) pulse() {
 		return
 	}
 	r.start(http.StatusOK, func(h http.Header) { h.Set("Content-Type", eventStream) })
-	r.put(r.beat)
+	r.put(r.beat())
 	r.timer.Reset(heartbeat)
 }
 

@@ -14,7 +14,7 @@ import (
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()
-		r := newReply(w, []byte(": keep-alive\n\n"), func(h http.Header) { h.Set("X-Holdfast-Deployment", "one") })
+		r := newReply(w, func() []byte { return []byte(": keep-alive\n\n") }, func(h http.Header) { h.Set("X-Holdfast-Deployment", "one") })
 		r.watch()
 		beats := func() int {
 			r.mu.Lock() // the timer's goroutine writes
@@ -69,7 +69,7 @@ func TestHeadersLeaveOnce(t *testing.T) {
 func TestHeadersAreOfOneAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, serving := httptest.NewRecorder(), "one"
-		r := newReply(w, []byte(": keep-alive\n\n"), func(h http.Header) { h.Set("X-Holdfast-Deployment", serving) })
+		r := newReply(w, func() []byte { return []byte(": keep-alive\n\n") }, func(h http.Header) { h.Set("X-Holdfast-Deployment", serving) })
 		r.watch()
 		r.still(func() {
 			if serving = "two"; r.mu.TryLock() {

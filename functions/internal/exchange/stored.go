@@ -63,7 +63,7 @@ func (x *Exchange) Stored(w http.ResponseWriter, r *http.Request, in Request, id
 	defer leave()
 	e := x.errands(w, r, in)
 	e.facts.Stream = op == Retrieve && r.URL.Query().Get("stream") == "true"
-	e.reply.beat = e.codec.beat()
+	e.reply.beat = e.codec.beat
 	e.line.Endpoint, e.line.Stream = in.Endpoint+"/"+op.String(), e.facts.Stream
 	defer e.settleLater(ctx)
 	s := &inquiry{e, id, op}
@@ -263,7 +263,7 @@ func (s *inquiry) read(ctx context.Context, from *upstream.Response) *wire.Probl
 		}
 		return wire.Refuse(wire.UpstreamFailed)
 	}
-	if jsonedit.Read(body).Kind() != '{' || !jsonedit.Valid(body) {
+	if jsonedit.Whole(body).Kind() != '{' {
 		return wire.Refuse(wire.UpstreamFailed)
 	}
 	if s.op == Delete {

@@ -184,7 +184,7 @@ func (e *exchange) small(answer *upstream.Response, t tried) ([]byte, tried) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	if jsonedit.Read(body).Kind() != '{' || !jsonedit.Valid(body) || len(body) > maxFault {
+	if jsonedit.Whole(body).Kind() != '{' || len(body) > maxFault {
 		return nil, tried{outcome: routing.Outcome{Class: routing.ServerError}, status: answer.Status}
 	}
 	return body, t

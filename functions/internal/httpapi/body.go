@@ -57,12 +57,11 @@ func within(w http.ResponseWriter, limit time.Duration) (lift func()) {
 // the announced size.
 func readAll(r *http.Request) ([]byte, error) {
 	r.Header.Del(expect) // reading tells the client to go on
-	limited := io.LimitReader(r.Body, maxBody+1)
 	if r.ContentLength <= 0 {
-		return io.ReadAll(limited)
+		return io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	}
-	body := make([]byte, r.ContentLength)
-	if n, err := io.ReadFull(limited, body); err != nil {
+	body := make([]byte, r.ContentLength) // which is no more than maxBody
+	if n, err := io.ReadFull(r.Body, body); err != nil {
 		return body[:n], err
 	}
 	return body, nil

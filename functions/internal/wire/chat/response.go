@@ -8,8 +8,8 @@ import (
 // ReadResponse reads a JSON answer. It fails with wire.ErrAnswer where the bytes
 // are no whole object, or one that neither has choices nor tells of an error.
 func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
-	v := jsonedit.Read(body)
-	if v.Kind() != '{' || !jsonedit.Valid(body) {
+	v := jsonedit.Whole(body)
+	if v.Kind() != '{' {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	var a wire.Answer

@@ -48,7 +48,7 @@ func Parse(raw []byte) (*Document, error) {
 	case raw[open] != '{':
 		return nil, &Error{Reason: NotObject, Offset: int64(open)}
 	}
-	d := &Document{raw: raw, open: open, members: make([]member, 0, 24)}
+	d := &Document{raw: raw, open: open, members: make([]member, 0, 12)}
 	r := readers.Get().(*reader)
 	defer r.release(len(raw))
 	if err := r.read(d); err != nil {

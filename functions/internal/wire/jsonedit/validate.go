@@ -48,6 +48,19 @@ func Valid(raw []byte) bool {
 	return jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
+// Whole returns a provider's answer as a value; one that is not whole, by Valid,
+// does not exist. Where it ends is known then without looking for it.
+func Whole(raw []byte) Value {
+	if !Valid(raw) {
+		return Value{}
+	}
+	end := len(raw)
+	for end > 0 && (raw[end-1] == ' ' || raw[end-1] == '\n' || raw[end-1] == '\t' || raw[end-1] == '\r') {
+		end--
+	}
+	return Value{raw, skipSpace(raw, 0), end}
+}
+
 // keepReaders bounds the bodies whose reader is used again: what a decoder has
 // grown for a giant is not kept for ever.
 const keepReaders = 4 << 20

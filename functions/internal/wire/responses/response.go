@@ -8,8 +8,8 @@ import (
 // ReadResponse reads a JSON answer. It fails with wire.ErrAnswer where the bytes
 // are no whole object, or one that has neither output nor a status nor an error.
 func ReadResponse(body []byte, counting wire.Counting) (wire.Answer, error) {
-	v := jsonedit.Read(body)
-	if v.Kind() != '{' || !jsonedit.Valid(body) {
+	v := jsonedit.Whole(body)
+	if v.Kind() != '{' {
 		return wire.Answer{}, wire.ErrAnswer
 	}
 	if v.Get("output").Kind() != '[' && !v.Get("status").Filled() && !v.Get("error").Filled() {
