@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 
 // canned is a provider that answers every request with the same bytes, and
 // allocates nothing for it: what is counted is the gateway's.
-func canned(t *testing.T, answer []byte) string {
+func canned(t testing.TB, answer []byte) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,8 +104,9 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// allocations of one exchange that is a hit, what follows its answer included.
-func allocations(t *testing.T, answer []byte, stream bool) float64 {
+// hit returns what makes one exchange that is a hit and waits for what follows
+// its answer.
+func hit(t testing.TB, answer []byte, stream bool) (once func()) {
 	t.Helper()
 	doc, problems := catalog.Load([]byte(`
 connections: [{id: c, provider: openai-compatible, base_url: "` + canned(t, answer) + `/v1", auth: {type: none}, allow_private_network: true}]
@@ -120,7 +122,7 @@ keys: [{id: a, key: sk-a}]
 	}
 	t.Cleanup(g.Close)
 	body := []byte(`{"model":"m","stream":` + strconv.FormatBool(stream) + `,"messages":[{"role":"user","content":"Hello"}]}`)
-	once := func() {
+	once = func() {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway/v1/chat/completions", bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -137,27 +139,61 @@ keys: [{id: a, key: sk-a}]
 	for range 20 { // connections, pools and the session's preference
 		once()
 	}
-	return testing.AllocsPerRun(200, once)
+	return once
 }
 
-// maxAllocations is what an exchange may allocate, transport, ledger and log line
-// included; the race detector has some of its own. A change that needs more has
-// to say why.
-const maxAllocations = 420
+// allocations of one such exchange, and their bytes.
+func allocations(t *testing.T, answer []byte, stream bool) (times, bytes float64) {
+	const runs = 200
+	once := hit(t, answer, stream)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	times = testing.AllocsPerRun(runs, once)
+	runtime.ReadMemStats(&after)
+	return times, float64(after.TotalAlloc-before.TotalAlloc) / (runs + 1) // one run is not counted
+}
+
+// BenchmarkHit is a hit beside a provider that costs next to nothing.
+func BenchmarkHit(b *testing.B) {
+	for name, answer := range map[string][]byte{"json": whole(), "stream": streamed(200)} {
+		b.Run(name, func(b *testing.B) {
+			once := hit(b, answer, name == "stream")
+			b.ReportAllocs()
+			for b.Loop() {
+				once()
+			}
+		})
+	}
+}
+
+// What an exchange may allocate, transport, ledger and log line included, where
+// it is the only one: each has a batch of the ledger of its own. A change that
+// needs more has to say why.
+const (
+	maxJSON   = 315 // times
+	maxStream = 332 // times, of 200 events or more
+	maxBytes  = 64 << 10
+)
 
 // TestP1Allocations bounds the allocations of a chat exchange that is a hit, and
 // shows that a streamed one allocates nothing for further events.
 func TestP1Allocations(t *testing.T) {
-	if n := allocations(t, whole(), false); n > maxAllocations {
-		t.Errorf("a JSON exchange allocates %v times, want at most %d", n, maxAllocations)
-	} else {
-		t.Logf("a JSON exchange: %v allocations", n)
+	if raced {
+		t.Log("the race detector allocates as well: only further events are counted")
 	}
-	few, many := allocations(t, streamed(200), true), allocations(t, streamed(2200), true)
-	if each := (many - few) / 2000; few > maxAllocations || each > 0.02 {
-		t.Errorf("a stream of 200 events allocates %v times, each further event %v times", few, each)
-	} else {
-		t.Logf("a stream of 200 events: %v allocations, each further event %v", few, each)
+	check := func(name string, answer []byte, most float64) float64 {
+		n, bytes := allocations(t, answer, name != "JSON")
+		t.Logf("%s: %v allocations, %.0f bytes", name, n, bytes)
+		if !raced && (n > most || bytes > maxBytes) {
+			t.Errorf("%s: %v allocations and %.0f bytes, want at most %v and %d", name, n, bytes, most, maxBytes)
+		}
+		return n
+	}
+	check("JSON", whole(), maxJSON)
+	few := check("200 events", streamed(200), maxStream)
+	many := check("2200 events", streamed(2200), maxStream+2000*0.02)
+	if each := (many - few) / 2000; each > 0.02 {
+		t.Errorf("each further event allocates %v times", each)
 	}
 }
 

@@ -1,0 +1,6 @@
+//go:build race
+
+package app
+
+// raced: the race detector is in this binary, and allocates as well.
+const raced = true
