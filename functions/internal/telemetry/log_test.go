@@ -18,7 +18,7 @@ func full() Exchange {
 	usd, start := 0.5, time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	return Exchange{
 		Start: start, End: start.Add(time.Second), RequestID: "req_1", KeyID: "k", UserPath: "/o/t/ü\"", Endpoint: "chat", Model: "m", Stream: true,
-		Session: "s", SessionSource: "explicit", SessionSignal: "X-Session-Id", Lane: "l", Affinity: "moved", Degraded: "store_unavailable",
+		Session: "s", SessionSource: "explicit", SessionSignal: "X-Session-Id", Lane: "l", Parent: "pa", Affinity: "moved", Degraded: "store_unavailable",
 		Passed: "cooldown", Template: "t", RuleSource: "key", Deployment: "d", Connection: "c", Provider: "p", UpstreamModel: "u",
 		Status: 200, ErrorCode: "e", Guardrails: []string{"a", "b"}, Limit: "key/requests", FirstByte: time.Millisecond,
 		Attempts: Attempts{{Deployment: "d", Outcome: "server_error", Status: 500}, {Deployment: "d", Outcome: "success"}},
@@ -65,7 +65,7 @@ func TestEveryMember(t *testing.T) {
 	if err := json.Unmarshal(own.Bytes(), &line); err != nil {
 		t.Fatal(err, own.String())
 	}
-	for _, name := range strings.Fields(`time level msg request_id key user_path endpoint model stream session session_source session_signal lane affinity
+	for _, name := range strings.Fields(`time level msg request_id key user_path endpoint model stream session session_source session_signal lane parent affinity
 		degraded preference_passed template rule_source deployment connection provider upstream_model commit revision status error_code limit guardrails cache
 		cancelled ttfb_ms duration_ms attempts usage explanation task cost_usd _aws`) {
 		if line[name] == nil {
