@@ -239,3 +239,36 @@ func TestGuardrailsSeeRebuilt(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardrailsOverBlocks: a forbidden text that the borders of content blocks cut
+// is one text, in every protocol.
+func TestGuardrailsOverBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", func(d *document) {
+		d.extra = "guardrails:\n" +
+			"  - {name: aws keys, match: \"AKIA[0-9A-Z]{16}\", action: redact}\n" +
+			"  - {name: code words, match: \"(?i)" + secretWord + "\", action: block}\n"
+	})
+	for _, endpoint := range []string{"chat", "responses", "messages"} {
+		kind := map[string]string{"chat": "text", "responses": "input_text", "messages": "text"}[endpoint]
+		blocks := func(texts ...string) map[string]any {
+			var all []any
+			for _, text := range texts {
+				all = append(all, turn{"type": kind, "text": text})
+			}
+			return ask(endpoint, false, turn{"role": "user", "content": all})
+		}
+		calls := r.calls()
+		a := post(t, r.URL+route(endpoint), blocks("the Xylo", "grapher's"))
+		if a.StatusCode != 400 || a.code() != "guardrail_blocked" || r.calls() != calls {
+			t.Errorf("%s: %d %s", endpoint, a.StatusCode, a.body)
+		}
+		if a = post(t, r.URL+route(endpoint), blocks("Hello, "+awsKey[:9], awsKey[9:]+" it is")); a.StatusCode != 200 {
+			t.Fatalf("%s: %d %s", endpoint, a.StatusCode, a.body)
+		}
+		last := r.owner(a.deployment()).Calls()
+		if body := string(last[len(last)-1].Body); strings.Contains(body, awsKey[:9]) || strings.Contains(body, awsKey[9:]) || !strings.Contains(body, "Hello, [redacted]") {
+			t.Errorf("%s: the account got %s", endpoint, body)
+		}
+	}
+}

@@ -10,6 +10,11 @@
 // A match longer than Window bytes is found in whole texts; in a stream only as
 // far as it lies within the window.
 //
+// Texts of one message that stand in several blocks are looked at one by one and
+// then joined, since a model reads them so: what is cut in two by a block's border
+// is found, too. In a stream the first part of it has been shown by then, and the
+// rest is not.
+//
 // Concurrency: Rules never change; a Stream belongs to one answer.
 //
 // Errors: none. What cannot be read as JSON is looked at as the text that it is.
@@ -192,6 +197,7 @@ type walk struct {
 	edit   *jsonedit.Patch
 	total  int // bytes of text
 	found  Found
+	blocks *blocks // of the innermost array; nil: none
 }
 
 // value visits a value that stands under a name in an object.
@@ -200,11 +206,13 @@ func (w *walk) value(name string, v, object jsonedit.Value) {
 	case '"':
 		switch {
 		case w.inside:
-			w.text(v)
+			w.text(v, nil)
 		case name == "arguments":
 			w.arguments(v)
+		case name == "text":
+			w.text(v, w.blocks)
 		case !structural(name) && !(name == "data" && !object.Get("type").Is("text")):
-			w.text(v)
+			w.text(v, nil)
 		}
 	case '{', '[':
 		if !w.inside && (name == "input" && strings.HasSuffix(object.Get("type").Text(), "tool_use") || name == "arguments") {
@@ -218,6 +226,11 @@ func (w *walk) value(name string, v, object jsonedit.Value) {
 		if structural(name) && !w.inside {
 			return
 		}
+		if v.Kind() == '[' {
+			around := w.blocks
+			w.blocks = new(blocks)
+			defer func() { w.join(w.blocks); w.blocks = around }()
+		}
 		for each := v.Each(); each.Next() && w.found.Blocked == ""; {
 			inner, under := name, object
 			if v.Kind() == '{' {
@@ -228,14 +241,20 @@ func (w *walk) value(name string, v, object jsonedit.Value) {
 	}
 }
 
-// text applies the rules to a string and edits it. A data: URL is no text.
-func (w *walk) text(v jsonedit.Value) {
+// text applies the rules to a string and edits it, at once or, where it is one of
+// several blocks, when all of them are known. A data: URL is no text.
+func (w *walk) text(v jsonedit.Value, of *blocks) {
 	text := []byte(v.Text())
 	if len(text) > 5 && string(text[:5]) == "data:" {
 		return
 	}
 	w.total += len(text)
-	if left, changed := w.found.text(w.rules, text); changed {
+	left, changed := w.found.text(w.rules, text)
+	if of != nil {
+		of.add(v, left, changed)
+		return
+	}
+	if changed {
 		w.edit.Replace(v, jsonedit.Quote(string(left)))
 	}
 }

@@ -27,6 +27,7 @@ type piece struct {
 	key, group            string
 	value                 jsonedit.Value
 	member, before, after string
+	message               string // whose text goes on from part to part; "": this one stands alone
 }
 
 // member is a value with its place.
@@ -126,10 +127,14 @@ func readMessages(doc *jsonedit.Document) event {
 		for each := delta.Each(); each.Next(); {
 			switch name := string(each.Name()); name {
 			case "text", "thinking", "partial_json":
-				e.add(piece{
+				p := piece{
 					key: under(group, name), group: group, value: each.Value(), member: "delta",
 					before: `{"type":` + string(delta.Get("type").Bytes()) + `,"` + name + `":`, after: `}`,
-				})
+				}
+				if name == "text" {
+					p.message = name // all blocks are one message
+				}
+				e.add(p)
 			default:
 				e.whole = append(e.whole, member{name, each.Value(), delta})
 			}
@@ -153,7 +158,11 @@ func readResponses(doc *jsonedit.Document) event {
 	kind, group := doc.Value("type").Text(), number(doc.Value("output_index"))
 	if delta := doc.Value("delta"); delta.Kind() == '"' && strings.HasSuffix(kind, ".delta") {
 		key := under(kind, group, number(doc.Value("content_index")), number(doc.Value("summary_index")))
-		e.add(piece{key: key, group: group, value: delta, member: "delta"})
+		p := piece{key: key, group: group, value: delta, member: "delta"}
+		if kind == "response.output_text.delta" {
+			p.message = group
+		}
+		e.add(p)
 		e.whole = []member{{name: "logprobs", value: doc.Value("logprobs")}}
 		return e
 	}

@@ -49,6 +49,7 @@ type Stream struct {
 	total    int
 	found    Found
 	shown    bool
+	tails    map[string][]tail // by message, of the parts that have ended
 
 	number  int64 // of the last event, where events are numbered
 	shifted int64 // events that were added, which move the numbers of later ones
@@ -144,7 +145,7 @@ func (s *Stream) begin(dst []byte, p piece, seen event, number int64) []byte {
 		return dst
 	}
 	dst = s.close(dst, func(o *open) bool { return !seen.has(o) && (o.group == p.group || len(s.parts) >= maxParts) }, number)
-	s.parts = append(s.parts, &open{part: newPart(s.rules), piece: p})
+	s.parts = append(s.parts, &open{part: newPart(s.rules, p.message != "", s.tails[p.message]), piece: p})
 	return dst
 }
 
@@ -173,7 +174,15 @@ func (s *Stream) piece(edit *jsonedit.Patch, e sse.Event, p piece, ends func(*op
 	}
 }
 
+// drop ends a part. What it ends with is looked at together with the next one of
+// its message.
 func (s *Stream) drop(gone *open) {
+	if gone.goesOn {
+		if s.tails == nil {
+			s.tails = map[string][]tail{}
+		}
+		s.tails[gone.message] = gone.tails()
+	}
 	s.parts = slices.DeleteFunc(s.parts, func(o *open) bool { return o == gone })
 }
 
@@ -184,10 +193,10 @@ func (s *Stream) close(dst []byte, which func(*open) bool, number int64) []byte 
 		if !which(o) {
 			continue
 		}
-		s.drop(o)
 		if text := o.push(nil, true, &s.found); len(text) > 0 {
 			dst = s.own(dst, o, text, number)
 		}
+		s.drop(o)
 	}
 	return dst
 }
