@@ -49,6 +49,7 @@ type Outcome struct {
 	RetryAfter time.Duration // as the provider said; 0: it did not
 	Output     bool          // text, reasoning or tool deltas have reached the client
 	OtherKey   bool          // the connection has another key that is neither refused nor limited
+	Unsent     bool          // nobody was called: what opens the deployment is not here
 }
 
 // Counts reports whether the outcome tells something about the deployment's

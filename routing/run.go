@@ -121,7 +121,7 @@ func (r *Run) Next(now time.Time, o Outcome) Step {
 }
 
 func (r *Run) next(now time.Time, o Outcome) Step {
-	if o.Class.called() {
+	if o.Class.called() && !o.Unsent {
 		r.calls++
 	}
 	if step, free := r.resend(o); free {

@@ -151,3 +151,22 @@ func TestCacheKeyUnneeded(t *testing.T) {
 		}
 	}
 }
+
+// TestLostKeyOfRing shows that a key of a connection that is not there is passed
+// over for the next, without a call and without moving the session.
+func TestLostKeyOfRing(t *testing.T) {
+	t.Parallel()
+	w := ring("memory")
+	w.env = w.env[1:]
+	s := newScene(t, w)
+	for n := range 9 {
+		session := string(rune('a' + n))
+		for i, word := range []string{"claimed", "hit"} {
+			a, used := s.keyed(func() answer { return turnOf(t, s.URL, "chat", session, i == 1) })
+			served(t, session, "chat", i == 1, a, word)
+			if len(used) != 1 || a.Header.Get("X-Holdfast-Attempts") != "1" {
+				t.Errorf("%s: the keys %v, X-Holdfast-Attempts %s", session, used, a.Header.Get("X-Holdfast-Attempts"))
+			}
+		}
+	}
+}

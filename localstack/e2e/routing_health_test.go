@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/localstack/accounts"
@@ -105,15 +106,19 @@ func TestR10(t *testing.T) {
 	}
 }
 
-// TestNoCredential shows that a connection whose secret is not there is passed
-// over like one whose secret is refused.
+// TestNoCredential shows that a connection whose secret is not there is nobody's
+// candidate: not claimed, not tried, with its reason in the explanation.
 func TestNoCredential(t *testing.T) {
 	t.Parallel()
 	lost := `{type: bearer, key: "env:LOST_KEY"}`
-	s := newScene(t, world{store: "bolt", auth: map[string]string{"alpha": lost}})
+	s := newScene(t, world{store: "bolt", auth: map[string]string{"alpha": lost}, env: []string{"HOLDFAST_ADMIN_KEY=" + adminKey}})
+	explained := admin(t, "POST", s.URL+"/admin/explain", `{"endpoint":"chat","key":"a","headers":{},"body":{"model":"chat","messages":[]}}`)
+	if !strings.Contains(explained.body, `"deployment":"chat-alpha","model":"chat","pool":"chat","kept":false,"reason":"no_credential"`) {
+		t.Errorf("the explanation: %s", explained.body)
+	}
 	for n := range 12 {
 		a, trail := s.trail(func() answer { return turnOf(t, s.URL, "chat", fmt.Sprint("s", n), false) })
-		if a.StatusCode != 200 || len(trail) != 1 || trail[0] == "chat-alpha" {
+		if a.StatusCode != 200 || a.affinity() != "claimed" || a.Header.Get("X-Holdfast-Attempts") != "1" || len(trail) != 1 || trail[0] == "chat-alpha" {
 			t.Errorf("%d after %v\n%s", a.StatusCode, trail, a.body)
 		}
 	}
@@ -121,7 +126,7 @@ func TestNoCredential(t *testing.T) {
 	for _, endpoint := range protocols() {
 		a, trail := s.trail(func() answer { return turnOf(t, s.URL, endpoint, "s0", true) })
 		refusalOf(t, endpoint, a)
-		if a.StatusCode != 502 || a.code() != "upstream_credentials" || len(trail) > 0 {
+		if a.StatusCode != 503 || a.code() != "no_eligible_deployment" || len(trail) > 0 {
 			t.Errorf("%s: %d %s after %v", endpoint, a.StatusCode, a.code(), trail)
 		}
 	}

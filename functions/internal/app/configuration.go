@@ -52,7 +52,7 @@ func Compile(doc *catalog.Document, revision string, environ []string, s secrets
 	if catalog.HasErrors(problems) {
 		return nil, problems
 	}
-	return &exchange.Snapshot{Catalog: compiled, Sessions: sessions, Guards: guard.Compile(compiled.Guards())}, problems
+	return &exchange.Snapshot{Catalog: compiled, Sessions: sessions, Guards: guard.Compile(compiled.Guards()), Locked: s.locked(compiled)}, problems
 }
 
 // rules maps the document's session settings onto the resolver's.

@@ -24,6 +24,7 @@ type secrets struct {
 	lookup func(name string) (string, bool)
 	local  *localSecrets
 	vault  resolver
+	away   bool // this process calls no provider: their keys are in others
 }
 
 // resolver reads what is kept outside of this process. Resolve's error names
@@ -61,6 +62,31 @@ func (s secrets) refused(text string) {
 	if ref, err := catalog.ParseReference(text); err == nil && kept(ref) {
 		s.vault.Forget(ref)
 	}
+}
+
+// locked are the connections that cannot be used here: none of their keys is in
+// this process, and none may be in the vault, which is asked when one is needed.
+func (s secrets) locked(known *catalog.Catalog) map[*catalog.Account]bool {
+	if s.away {
+		return nil
+	}
+	locked := map[*catalog.Account]bool{}
+	for _, pool := range known.Public() {
+		for _, t := range pool.Deployments {
+			open := len(t.Account.Keys) == 0
+			for _, key := range t.Account.Keys {
+				ref, err := catalog.ParseReference(key)
+				if err == nil && !kept(ref) {
+					_, err = s.Resolve(key)
+				}
+				open = open || err == nil
+			}
+			if !open {
+				locked[t.Account] = true
+			}
+		}
+	}
+	return locked
 }
 
 // kept reports whether a reference leads out of this process.

@@ -20,6 +20,7 @@ func stored(ctx context.Context, o Options, guarded *store.Guard) (*Gateway, err
 		revisions: revisionsIn(guarded), secrets: o.references(&localSecrets{by: map[string]string{}}),
 		environ: o.Environ, log: o.Log, now: o.Now,
 	}
+	configuration.secrets.away = o.Console != nil // a function of its own
 	var secret installationSecret
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) {

@@ -74,7 +74,8 @@ type health struct {
 	load   *load
 	now    time.Time
 	known  *catalog.Catalog
-	strict bool // a strict budget is in force
+	strict bool                      // a strict budget is in force
+	locked map[*catalog.Account]bool // cannot be called: their keys are not here
 }
 
 // decode reads a cooldown record. One that is not there, or that cannot be read,
@@ -102,6 +103,11 @@ func (h health) Of(deployment string) routing.Condition {
 	h.load.fill(&c, deployment, h.now)
 	if h.strict && !priced(h.known, deployment) {
 		c.Refused = routing.Budget
+	}
+	if len(h.locked) > 0 {
+		if t := h.known.Deployment(deployment); t != nil && h.locked[t.Account] {
+			c.Refused = routing.NoCredential
+		}
 	}
 	return c
 }

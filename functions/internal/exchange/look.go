@@ -100,7 +100,7 @@ func (e *exchange) take(read []store.Handle) {
 	}
 	read = e.takeClaim(read)
 	read = e.takeAllowances(read)
-	e.health = health{load: &e.load, now: e.Now(), known: e.in.Snapshot.Catalog, strict: e.strictMoney()}
+	e.health = health{load: &e.load, now: e.Now(), known: e.in.Snapshot.Catalog, strict: e.strictMoney(), locked: e.in.Snapshot.Locked}
 	for range e.pooled {
 		if pool := decode(read[0]); !pool.Empty() {
 			e.health.pools = append(e.health.pools, pool)

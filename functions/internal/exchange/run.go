@@ -132,15 +132,16 @@ func ended(ctx context.Context) routing.Class {
 // try makes one attempt at the current candidate.
 func (e *exchange) try(ctx context.Context) (t tried) {
 	call, rewritten, err := e.call(e.serving.Target)
+	otherKey := len(e.serving.Target.Account.Keys) > e.shift+1
 	var p *wire.Problem
 	switch {
 	case errors.As(err, &p):
 		return tried{outcome: routing.Outcome{Class: routing.Incapable}, problem: p}
 	case err != nil:
 		e.Log.ErrorContext(ctx, "an attempt cannot be built", "deployment", e.serving.Target.ID, "error", err)
-		return tried{outcome: routing.Outcome{Class: routing.CredentialRefused}}
+		return tried{outcome: routing.Outcome{Class: routing.CredentialRefused, Unsent: true, OtherKey: otherKey}}
 	}
-	defer func() { t.outcome.OtherKey = len(e.serving.Target.Account.Keys) > e.shift+1 }()
+	defer func() { t.outcome.OtherKey = otherKey }()
 	call.Fresh = e.step.Fresh
 	answer, err := e.Upstream.Do(ctx, call)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 type Snapshot struct {
 	Catalog  *catalog.Catalog
 	Sessions *identity.Resolver
-	Guards   *guard.Rules // nil: none
+	Guards   *guard.Rules              // nil: none
+	Locked   map[*catalog.Account]bool // those none of whose keys is in this process; nil: none
 }
 
 // Configuration gives the snapshot in force.
