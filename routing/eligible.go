@@ -46,7 +46,7 @@ type verdict struct {
 	reason    Reason
 	reset     time.Time
 	transient bool // it passes by itself, and soon enough to be waited for
-	size      bool // CapabilityMissing, because the request is too long
+	lacks     Lack // with CapabilityMissing
 }
 
 // eligible is the one function that decides whether a deployment may serve.
@@ -85,10 +85,8 @@ func (d *Decision) configured(q question) verdict {
 		return verdict{reason: ZeroWeight}
 	case !d.serves(t):
 		return verdict{reason: EndpointUnsupported}
-	case !capable(t, d.r.Needs):
-		return verdict{reason: CapabilityMissing}
-	case t.Context > 0 && d.r.Needs.Input > t.Context:
-		return verdict{reason: CapabilityMissing, size: true}
+	case lacking(t, d.r.Needs) != "":
+		return verdict{reason: CapabilityMissing, lacks: lacking(t, d.r.Needs)}
 	case !d.r.Caller.MayUse(q.pool):
 		return verdict{reason: ModelForbidden}
 	}
@@ -114,9 +112,36 @@ func (d *Decision) serves(t *catalog.Target) bool {
 	return true
 }
 
-func capable(t *catalog.Target, n Needs) bool {
-	return (t.Stream || !n.Stream) && (t.Tools || !n.Tools) && (t.Images || !n.Images) &&
-		(t.Documents || !n.Documents) && (t.JSONSchema || !n.JSONSchema)
+// Lack is what a deployment cannot do that a request asks for.
+type Lack string
+
+// The capabilities, as the configuration names them.
+const (
+	Streams    Lack = "stream"
+	Tools      Lack = "tools"
+	Images     Lack = "images"
+	Documents  Lack = "documents"
+	JSONSchema Lack = "json_schema"
+	Context    Lack = "context" // the request is too long
+)
+
+// lacking is the first capability that a deployment is short of, "" for none.
+func lacking(t *catalog.Target, n Needs) Lack {
+	switch {
+	case n.Stream && !t.Stream:
+		return Streams
+	case n.Tools && !t.Tools:
+		return Tools
+	case n.Images && !t.Images:
+		return Images
+	case n.Documents && !t.Documents:
+		return Documents
+	case n.JSONSchema && !t.JSONSchema:
+		return JSONSchema
+	case t.Context > 0 && n.Input > t.Context:
+		return Context
+	}
+	return ""
 }
 
 // limited answers from a deployment's own limits. Minutes are those of the

@@ -113,7 +113,7 @@ func (d *Decision) bind() {
 		d.pin = creator
 		d.hold(v)
 	case v.reason == EndpointUnsupported || v.reason == CapabilityMissing || v.reason == ModelForbidden || v.reason == Budget || v.reason == Guardrail:
-		d.refusal = refuse(codeOf(v.reason))
+		d.refusal = refuseFor(v)
 	default:
 		d.refusal = refuse(ContinuationUnavailable)
 	}

@@ -32,6 +32,7 @@ type Refusal struct {
 	Code       Code
 	Status     int
 	RetryAfter time.Duration // at least a second with 429 and 503; 0: none
+	Lacks      Lack          // with CapabilityMissingCode: what somebody could not do
 }
 
 // soon is the Retry-After of whoever cannot name a better one.
@@ -49,6 +50,13 @@ func refuse(code Code) *Refusal {
 func refuseUntil(code Code, now, reset time.Time) *Refusal {
 	f := refuse(code)
 	f.RetryAfter = max(soon, reset.Sub(now))
+	return f
+}
+
+// refuseFor refuses because of a verdict that decides.
+func refuseFor(v verdict) *Refusal {
+	f := refuse(codeOf(v.reason))
+	f.Lacks = v.lacks
 	return f
 }
 
@@ -98,15 +106,15 @@ func (d *Decision) nobody(now time.Time, pools []*catalog.Pool) *Refusal {
 	if reset, waits := d.waiting(now, pools); waits {
 		return refuseUntil(DeploymentsCooling, now, reset)
 	}
-	var decides Reason
+	var decides verdict
 	for _, pool := range pools {
 		d.each(now, pool, func(v verdict) {
-			if precedence(v.reason) > precedence(decides) {
-				decides = v.reason
+			if precedence(v.reason) > precedence(decides.reason) {
+				decides = v
 			}
 		})
 	}
-	return refuse(codeOf(decides))
+	return refuseFor(decides)
 }
 
 // precedence tells which of several reasons the client hears. One that neither
@@ -155,8 +163,8 @@ func (d *Decision) waiting(now time.Time, pools []*catalog.Pool) (earliest time.
 func (d *Decision) oversize(now time.Time, pool *catalog.Pool) bool {
 	found, other := false, false
 	d.each(now, pool, func(v verdict) {
-		found = found || v.size
-		other = other || !v.size && v.reason != Disabled && v.reason != ZeroWeight // those are switched off
+		found = found || v.lacks == Context
+		other = other || v.lacks != Context && v.reason != Disabled && v.reason != ZeroWeight // those are switched off
 	})
 	return found && !other
 }

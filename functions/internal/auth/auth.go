@@ -6,7 +6,8 @@
 // Concurrency: pure functions over an immutable catalog; a Directory may be used
 // by many goroutines.
 //
-// Errors: branch on ErrMissing, ErrUnknown, ErrDisabled, ErrExpired, ErrUnplaced
+// Errors: branch on ErrMissing, ErrUnknown, ErrDisabled, ErrExpired, ErrUnplaced,
+// ErrUnruled
 // and ErrUnavailable.
 package auth
 

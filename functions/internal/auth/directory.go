@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"holdfast/affinity/identity"
@@ -19,6 +20,8 @@ import (
 var (
 	// ErrUnplaced: the key's team, organization or template is no longer there.
 	ErrUnplaced = errors.New("auth: key has no place in the configuration")
+	// ErrUnruled: the key's template is no longer there, so that no rules are known.
+	ErrUnruled = errors.New("auth: key's template cannot be read")
 	// ErrUnavailable: the store failed, and this process has not seen the key.
 	ErrUnavailable = errors.New("auth: key cannot be looked up")
 )
@@ -32,7 +35,7 @@ type Directory struct {
 
 // Find returns the caller whose key a request carries. A stored key that this
 // process has not seen for a minute costs one read. Errors are Authenticate's,
-// ErrUnplaced and ErrUnavailable.
+// ErrUnplaced, ErrUnruled and ErrUnavailable.
 func (d *Directory) Find(ctx context.Context, known *catalog.Catalog, header http.Header) (Principal, error) {
 	principal, err := Authenticate(known, header, d.Now())
 	secret := credential(header)
@@ -96,8 +99,12 @@ func (d *Directory) place(known *catalog.Catalog, sum [32]byte, seen keys.Seen, 
 	placed := seen.Placed.Load()
 	if placed == nil || placed.Within != known {
 		caller, problems := known.CallerFor(seen.Key)
-		if catalog.HasErrors(problems) {
+		switch {
+		case !catalog.HasErrors(problems):
+		case slices.ContainsFunc(problems, func(p catalog.Problem) bool { return p.Path != "template" }):
 			return Principal{}, ErrUnplaced
+		default:
+			return Principal{}, ErrUnruled
 		}
 		placed = &keys.Placed{Within: known, Caller: caller}
 		seen.Placed.Store(placed)

@@ -53,7 +53,9 @@ func NotLetIn(err error) *wire.Problem {
 	case errors.Is(err, auth.ErrDisabled):
 		return wire.Refuse(wire.KeyDisabled)
 	case errors.Is(err, auth.ErrUnplaced):
-		return wire.Refuse(wire.KeyDisabled).Saying("This key's team, organization or template is not configured any more. Ask the operator to correct the key.")
+		return wire.Refuse(wire.KeyDisabled).Saying("This key's team or organization is not configured any more. Ask the operator to correct the key.")
+	case errors.Is(err, auth.ErrUnruled): // no other rules take its place
+		return wire.Refuse(wire.ConfigurationUnavailable).Saying("This key's template is not configured any more. Ask the operator to correct the key.")
 	case errors.Is(err, auth.ErrExpired):
 		return wire.Refuse(wire.KeyExpired)
 	case errors.Is(err, auth.ErrUnavailable):

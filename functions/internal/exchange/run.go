@@ -172,7 +172,7 @@ func (e *exchange) conclude(made []tried) {
 		if e.sealed && code == wire.ContinuationUnavailable {
 			code = wire.StartNewConversation
 		}
-		e.refuse(wire.Refuse(code).After(e.step.Refusal.RetryAfter))
+		e.refuse(withheldFor(wire.Refuse(code), e.step.Refusal.Lacks).After(e.step.Refusal.RetryAfter))
 	case routing.Relay:
 		e.pass(made[e.step.Relay-1])
 	}
