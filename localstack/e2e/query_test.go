@@ -21,6 +21,15 @@ func TestR9Query(t *testing.T) {
 			t.Fatalf("%d after %d calls: %s", a.StatusCode, o.calls.Load()-before, a.body)
 		}
 	}
+	o.answer.Store(&nothing)
+	for _, query := range []string{"", "?beta=true", "?x=1"} { // who has no such route cannot count
+		if a := post(t, s.URL+"/v1/messages/count_tokens"+query, ask("messages", false, user("Hello")), "X-Session-Id", "count"+query); a.StatusCode != 200 || a.Header.Get("X-Holdfast-Estimated") != "true" {
+			t.Errorf("%q: %d %s", query, a.StatusCode, a.body)
+		}
+	}
+	if a := post(t, s.URL+route("messages")+"?beta=true", ask("messages", false, user("Hello")), "X-Session-Id", "beta"); a.StatusCode != 200 || a.deployment() != "messages-bravo" {
+		t.Errorf("what one client always sends decides nothing: %d by %s: %s", a.StatusCode, a.deployment(), a.body)
+	}
 	o.answer.Store(&sound)
 	if a := post(t, s.URL+route("chat"), ask("chat", false, user("Hello")), "X-Session-Id", "after"); a.StatusCode != 200 || a.deployment() != "chat-alpha" {
 		t.Errorf("%d by %s: %s", a.StatusCode, a.deployment(), a.body)

@@ -57,7 +57,7 @@ func (e *exchange) counted(answer *upstream.Response, t tried) {
 		})
 	case class == routing.Cancelled:
 		e.left()
-	case aboutRequest(class) && t.body != nil:
+	case aboutRequest(class) && t.body != nil && t.status != http.StatusNotFound && t.status != http.StatusMethodNotAllowed: // where nobody counts
 		e.pass(t)
 	default:
 		e.guess()

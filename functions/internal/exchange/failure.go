@@ -108,7 +108,7 @@ func (e *exchange) classOf(fault *wire.UpstreamError) routing.Class {
 	case wire.ClassModelUnknown:
 		// Where path or query are the client's, what is not found there is no fault
 		// of a deployment that others use.
-		if e.in.Bypass == nil && e.http.URL.RawQuery == "" || fault.NamesModel() {
+		if e.in.Bypass == nil && !addressed(e.http.URL.RawQuery) || fault.NamesModel() {
 			return routing.UnknownModel
 		}
 	case wire.ClassSignature:
@@ -122,6 +122,10 @@ func (e *exchange) classOf(fault *wire.UpstreamError) routing.Class {
 	}
 	return routing.Rejected
 }
+
+// addressed reports whether a client's query may decide what a provider finds. One
+// client's is on every request of its and chooses nothing.
+func addressed(query string) bool { return query != "" && query != "beta=true" }
 
 // retryAfter is the pause that a provider asks for; 0 where it does not.
 func retryAfter(h http.Header, now time.Time) time.Duration {
