@@ -144,12 +144,13 @@ type step struct {
 type part struct {
 	Name string `json:"name"`
 	used
+	Rates []*float64 `json:"cache_hit_rates,omitempty"` // of a deployment, step by step of the series; null without input
 }
 
 func parts(all []ledger.Named) []part {
 	shown := make([]part, len(all))
 	for i := range all {
-		shown[i] = part{all[i].Name, usedOf(&all[i].Sums)}
+		shown[i] = part{all[i].Name, usedOf(&all[i].Sums), all[i].Rates}
 	}
 	return shown
 }

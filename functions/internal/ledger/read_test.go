@@ -249,6 +249,19 @@ func TestSummary(t *testing.T) {
 		if without(got.Totals) != want || together(got.Models) != want || len(got.Models) != len(models) || got.Partial {
 			t.Errorf("%s: totals\n%v\nmodels\n%v, want\n%v", name, got.Totals, together(got.Models), want)
 		}
+		for _, one := range got.Deployments { // where one alone has been asked, its rates are the series'
+			if len(one.Rates) != len(got.Series) {
+				t.Fatalf("%s: %d rates of %s in %d steps", name, len(one.Rates), one.Name, len(got.Series))
+			}
+			if f.Deployment != one.Name {
+				continue
+			}
+			for i, rate := range one.Rates {
+				if want := got.Series[i].Sums.HitRate(); (rate == nil) != (want == nil) || rate != nil && *rate != *want {
+					t.Errorf("%s: the rate of %s in step %d is %v, want %v", name, one.Name, i, rate, want)
+				}
+			}
+		}
 		if steps := int(f.To.Sub(f.From) / time.Hour); len(got.Series) != steps {
 			t.Errorf("%s: %d steps, want %d", name, len(got.Series), steps)
 		}

@@ -30,9 +30,13 @@ type Point struct {
 
 // Named is a part of a sum.
 type Named struct {
-	Name string
-	Sums Sums
+	Name  string
+	Sums  Sums
+	Rates []*float64 // of deployments: the cache-hit rate of each step; nil without input
 }
+
+// prompts are the input tokens of a step, and how many of them a cache gave.
+type prompts struct{ all, cached int64 }
 
 // summaryBudget bounds the requests for events of a filtered summary.
 const summaryBudget = 64
@@ -51,7 +55,7 @@ func (r *Reader) Summary(ctx context.Context, f Filter, step time.Duration) (Sum
 	if f.To.Sub(f.From)/step > maxPoints {
 		return Summary{}, ErrTooLong
 	}
-	t := &tally{Reader: r, filter: f, step: step, points: map[int64]*Sums{}}
+	t := &tally{Reader: r, filter: f, step: step, points: map[int64]*Sums{}, prompts: map[string]map[int64]prompts{}}
 	dimension, name, exact := f.alone()
 	var err error
 	switch {
@@ -93,6 +97,7 @@ type tally struct {
 	step    time.Duration
 	points  map[int64]*Sums // by the Unix second at which a step begins
 	names   [3]map[string]*Sums
+	prompts map[string]map[int64]prompts // of deployments, by the step's beginning
 	partial bool
 }
 
@@ -107,7 +112,7 @@ const (
 func (t *tally) whole(ctx context.Context) error {
 	for part, dimension := range []string{models: byModel, keys: byKey, deployments: byDeployment} {
 		err := t.rolled(ctx, dimension, func(date time.Time, name string, d *day) {
-			t.hours(date, d, func(_ time.Time, s *Sums) { t.named(part, name, s) })
+			t.hours(date, d, func(at time.Time, s *Sums) { t.named(part, name, at, s) })
 		})
 		if err != nil {
 			return err
@@ -144,10 +149,10 @@ func (t *tally) walk(ctx context.Context) error {
 		}
 		s := Of(&e)
 		t.point(e.Time, &s)
-		t.named(models, e.Model, &s)
-		t.named(keys, e.Key, &s)
+		t.named(models, e.Model, e.Time, &s)
+		t.named(keys, e.Key, e.Time, &s)
 		if e.Deployment != "" {
-			t.named(deployments, e.Deployment, &s)
+			t.named(deployments, e.Deployment, e.Time, &s)
 		}
 		return true
 	})
@@ -165,7 +170,7 @@ func (t *tally) point(at time.Time, s *Sums) {
 	t.points[begin].Add(s)
 }
 
-func (t *tally) named(part int, name string, s *Sums) {
+func (t *tally) named(part int, name string, at time.Time, s *Sums) {
 	if t.names[part] == nil {
 		t.names[part] = map[string]*Sums{}
 	}
@@ -173,6 +178,29 @@ func (t *tally) named(part int, name string, s *Sums) {
 		t.names[part][name] = &Sums{}
 	}
 	t.names[part][name].Add(s)
+	if part != deployments {
+		return
+	}
+	if t.prompts[name] == nil {
+		t.prompts[name] = map[int64]prompts{}
+	}
+	begin := at.Truncate(t.step).Unix()
+	p := t.prompts[name][begin]
+	t.prompts[name][begin] = prompts{p.all + s.Prompt(), p.cached + s[CacheRead]}
+}
+
+// rates are a deployment's cache-hit rates, step by step.
+func (t *tally) rates(name string) []*float64 {
+	var all []*float64
+	for at := t.filter.From; at.Before(t.filter.To); at = at.Add(t.step) {
+		var rate *float64
+		if p := t.prompts[name][at.Unix()]; p.all > 0 {
+			share := float64(p.cached) / float64(p.all)
+			rate = &share
+		}
+		all = append(all, rate)
+	}
+	return all
 }
 
 func (t *tally) summary() Summary {
@@ -194,7 +222,11 @@ func (t *tally) sorted(part int) []Named {
 	all := []Named{}
 	for _, name := range slices.SortedFunc(maps.Keys(t.names[part]), strings.Compare) {
 		if sums := *t.names[part][name]; sums[Requests] > 0 {
-			all = append(all, Named{Name: name, Sums: sums})
+			one := Named{Name: name, Sums: sums}
+			if part == deployments {
+				one.Rates = t.rates(name)
+			}
+			all = append(all, one)
 		}
 	}
 	return all

@@ -75,7 +75,10 @@ function summary(days, now) {
   const part = (name, of, share) => ({ name, ...sums(totals.requests * of, share) })
   return {
     from: series[0].time, to: new Date(now).toISOString(), by: hourly ? 'hour' : 'day', totals, series: series.map((s) => ({ time: s.time, ...s.plain })),
-    by_deployment: [part('gpt-east', 0.41, 0.9), part('claude-eu', 0.33, 0.86), part('gpt-west', 0.19, 0.71), part('claude-us', 0.07, 0.38)],
+    by_deployment: [['gpt-east', 0.41, 0.9], ['claude-eu', 0.33, 0.86], ['gpt-west', 0.19, 0.71], ['claude-us', 0.07, 0.38]].map(([name, of, share], k) => ({
+      ...part(name, of, share),
+      cache_hit_rates: series.map((s, i) => (k === 3 && i < points / 2 ? null : Math.max(0, Math.min(0.95, s.plain.cache_hit_rate + (share - 0.8) * 0.6 + 0.06 * (number(i * 5 + k) - 0.5) - (k === 1 && i === points - 3 ? 0.3 : 0))))),
+    })),
     by_model: [part('gpt-5', 0.5, 0.86), part('claude-sonnet-5', 0.33, 0.82), part('smart', 0.17, 0.78)],
     by_key: [part('ci', 0.5, 0.88), part('ann', 0.3, 0.8), part('web', 0.2, 0.72)],
   }

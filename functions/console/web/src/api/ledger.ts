@@ -56,7 +56,7 @@ export interface Summary {
   series: (Sums & { time: string })[]
   by_model: (Sums & { name: string })[]
   by_key: (Sums & { name: string })[]
-  by_deployment: (Sums & { name: string })[]
+  by_deployment: (Sums & { name: string; cache_hit_rates?: (number | null)[] })[] // rates by the steps of the series
   partial?: boolean
 }
 

@@ -8,6 +8,7 @@ export interface Series {
   label: string
   color: string // a custom property's name
   values: (number | null)[]
+  thin?: boolean // a line beside the one that matters
 }
 
 export interface ChartProps {
@@ -40,14 +41,14 @@ export default function TimeChart(p: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const { label, kind, times, series, write, when, top, whole, height = 190 } = p
   const data = useMemo(() => {
-    const rows = kind === 'stack' ? stacked(series).reverse() : series.map((s) => s.values)
+    const rows = kind === 'stack' ? stacked(series).reverse() : kind === 'lines' ? series.map((s) => s.values).reverse() : series.map((s) => s.values)
     return [times, ...rows] as uPlot.AlignedData
   }, [kind, series, times])
 
   useEffect(() => {
     const host = place.current
     if (!host) return
-    const drawn = kind === 'stack' ? [...series].reverse() : series
+    const drawn = kind === 'bars' ? series : [...series].reverse() // the first one on top
     const step = times.length > 1 ? times[1]! - times[0]! : 86400
     const axis = { stroke: paint('--muted'), font: `11px ${paint('--font')}`, ticks: { show: false }, grid: { stroke: paint('--line'), width: 1 } }
     const chart = new uPlot({
@@ -67,7 +68,7 @@ export default function TimeChart(p: ChartProps) {
       series: [{}, ...drawn.map((s): uPlot.Series => {
         const color = paint(s.color)
         return kind === 'lines'
-          ? { label: s.label, stroke: color, width: 2, points: { size: times.length > 40 ? 4 : 7, fill: color }, spanGaps: true }
+          ? { label: s.label, stroke: color, width: s.thin ? 1.25 : 3, points: { size: s.thin || times.length > 40 ? 4 : 7, fill: color }, spanGaps: true }
           : { label: s.label, stroke: color, fill: color, width: 0, points: { show: false }, paths: uPlot.paths.bars!({ size: [0.7, 34], radius: kind === 'bars' ? 0.15 : 0 }) }
       })],
       hooks: { setCursor: [(u) => tell(u, host, series, write, when, times)] },

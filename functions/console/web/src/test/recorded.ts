@@ -35,5 +35,5 @@ const sums = { requests: 12, failed: 1, input_tokens: 100_000, fresh_tokens: 19_
 export const summary: Summary = {
   from: '2026-11-24T00:00:00Z', to: '2026-12-01T00:00:00Z', by: 'day', totals: sums,
   series: [{ time: '2026-11-29T00:00:00Z', ...sums, requests: 4 }, { time: '2026-11-30T00:00:00Z', ...sums, requests: 8 }],
-  by_deployment: [{ name: 'gpt-east', ...sums }], by_model: [{ name: 'gpt-5', ...sums }], by_key: [{ name: 'ann', ...sums }],
+  by_deployment: [{ name: 'gpt-east', ...sums, cache_hit_rates: [null, 0.9] }, { name: 'gpt-west', ...sums, input_tokens: 200_000, cache_hit_rates: [0.5, 0.6] }], by_model: [{ name: 'gpt-5', ...sums }], by_key: [{ name: 'ann', ...sums }],
 }

@@ -4,6 +4,8 @@ import type { Summary } from '../../api/ledger'
 import { Figure } from '../../charts/Figure'
 import { useFormat } from '../../ui/format'
 
+const shown = 5 // deployments beside the whole, those with the most input
+
 export function Charts({ summary }: { summary: Summary }) {
   const { t } = useTranslation()
   const f = useFormat()
@@ -13,7 +15,11 @@ export function Charts({ summary }: { summary: Summary }) {
     const column = (read: (p: (typeof points)[number]) => number | null) => points.map(read)
     return {
       times: points.map((p) => new Date(p.time).getTime() / 1000),
-      share: [{ label: t('usage.cachedShare'), color: '--cached', values: column((p) => p.cache_hit_rate) }],
+      share: [
+        { label: t('charts.all'), color: '--cached', values: column((p) => p.cache_hit_rate) },
+        ...[...summary.by_deployment].sort((a, b) => b.input_tokens - a.input_tokens).slice(0, shown)
+          .map((d, i) => ({ label: d.name, color: `--series-${i + 1}`, values: d.cache_hit_rates ?? [], thin: true })),
+      ],
       money: [
         { label: t('usage.cost'), color: '--output', values: column((p) => p.total_cost ?? p.known_cost) },
         { label: t('usage.saved'), color: '--cached', values: column((p) => p.saved_cost) },

@@ -35,6 +35,15 @@ describe('the usage page', () => {
     expect(rows).toEqual([['Time', 'Cached', 'Fresh', 'Written', 'Output'], ['Nov 29', '81K', '19K', '0', '4K'], ['Nov 30', '81K', '19K', '0', '4K']])
   })
 
+  it('shows the cache-hit rate over time by deployment, beside that of all', async () => {
+    serve(routes)
+    show(<Usage />)
+    const card = (await screen.findByRole('heading', { name: 'Cached share of input tokens, by deployment' })).closest('section')!
+    await userEvent.click(within(card).getByRole('radio', { name: 'Table' }))
+    const rows = within(card).getAllByRole('row').map((r) => [...r.children].map((c) => c.textContent))
+    expect(rows).toEqual([['Time', 'All', 'gpt-west', 'gpt-east'], ['Nov 29', '81.0%', '50.0%', '–'], ['Nov 30', '81.0%', '60.0%', '90.0%']])
+  })
+
   it('is filtered by every chip, its tables and its exports alike', async () => {
     const asked = serve(routes)
     const { place } = show(<Usage />, '/usage?days=30&key=ann')
