@@ -68,7 +68,7 @@ export default function TimeChart(p: ChartProps) {
       series: [{}, ...drawn.map((s): uPlot.Series => {
         const color = paint(s.color)
         return kind === 'lines'
-          ? { label: s.label, stroke: color, width: s.thin ? 1.25 : 3, points: { size: s.thin || times.length > 40 ? 4 : 7, fill: color }, spanGaps: true }
+          ? { label: s.label, stroke: color, width: s.thin ? 1.25 : 3, points: { show: !s.thin || times.length < 12, size: s.thin || times.length > 40 ? 4 : 7, fill: color }, spanGaps: true }
           : { label: s.label, stroke: color, fill: color, width: 0, points: { show: false }, paths: uPlot.paths.bars!({ size: [0.7, 34], radius: kind === 'bars' ? 0.15 : 0 }) }
       })],
       hooks: { setCursor: [(u) => tell(u, host, series, write, when, times)] },

@@ -22,7 +22,7 @@ export function Why({ explanation: x }: { explanation: Explanation }) {
         {x.refusal && <> <Badge tone="bad">{x.refusal}</Badge></>}
       </p>
       {x.strategy && (
-        <p className="hint">{x.template ? t('why.rules', { template: x.template, from: x.template_source, strategy: x.strategy }) : t('why.builtIn', { strategy: x.strategy })}</p>
+        <p className="hint">{x.template ? t('why.rules', { template: x.template, from: t(`keys.levels.${x.template_source}`, { defaultValue: x.template_source }), strategy: x.strategy }) : t('why.builtIn', { strategy: x.strategy })}</p>
       )}
       {(x.candidates?.length ?? 0) > 0 && (
         <div className="plain-scroll" tabIndex={0}>

@@ -38,7 +38,7 @@ describe('the usage page', () => {
   it('shows the cache-hit rate over time by deployment, beside that of all', async () => {
     serve(routes)
     show(<Usage />)
-    const card = (await screen.findByRole('heading', { name: 'Cached share of input tokens, by deployment' })).closest('section')!
+    const card = (await screen.findByRole('heading', { name: 'Cached share by deployment' })).closest('section')!
     await userEvent.click(within(card).getByRole('radio', { name: 'Table' }))
     const rows = within(card).getAllByRole('row').map((r) => [...r.children].map((c) => c.textContent))
     expect(rows).toEqual([['Time', 'All', 'gpt-west', 'gpt-east'], ['Nov 29', '81.0%', '50.0%', '–'], ['Nov 30', '81.0%', '60.0%', '90.0%']])
