@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next'
 import type { Problem } from '../../api/client'
 import type { Deployment, Document, Group, Stickiness, Template } from '../../api/config'
 import { Field, Switch } from '../../ui/basics'
+import { useMore } from '../../ui/More'
 
 interface Part {
   document: Document
@@ -64,11 +65,12 @@ function Switches({ document: d, problems, onChange }: Part) {
 
 function Deployments({ document: d, problems, onChange }: Part) {
   const { t } = useTranslation()
+  const { some, more } = useMore(d.deployments)
   const set = (i: number, change: Partial<Deployment>) => onChange({ ...d, deployments: replaced(d.deployments, i, change) })
   return (
     <fieldset className="form-part form-lines">
       <legend>{t('live.deployments')}</legend>
-      {d.deployments.map((x, i) => {
+      {some.map((x, i) => {
         const path = `deployments[${i}]`
         const price = x.price
         return (
@@ -92,6 +94,7 @@ function Deployments({ document: d, problems, onChange }: Part) {
           </div>
         )
       })}
+      {more}
       <p className="hint">{t('form.priceUnit')}</p>
     </fieldset>
   )
@@ -112,12 +115,13 @@ function Sticky({ value, onChange, id }: { value: Stickiness | undefined; onChan
 function Groups({ document: d, problems, onChange }: Part) {
   const { t } = useTranslation()
   const groups = d.groups ?? []
+  const { some, more } = useMore(groups)
   const set = (i: number, change: Partial<Group>) => onChange({ ...d, groups: replaced(groups, i, change) })
   if (groups.length === 0) return null
   return (
     <fieldset className="form-part">
       <legend>{t('live.groups')}</legend>
-      {groups.map((g, i) => {
+      {some.map((g, i) => {
         const path = `groups[${i}]`
         return (
           <div key={i} className="form-row" role="group" aria-label={g.name}>
@@ -139,6 +143,7 @@ function Groups({ document: d, problems, onChange }: Part) {
           </div>
         )
       })}
+      {more}
     </fieldset>
   )
 }
@@ -146,12 +151,13 @@ function Groups({ document: d, problems, onChange }: Part) {
 function Templates({ document: d, problems, onChange }: Part) {
   const { t } = useTranslation()
   const templates = d.templates ?? []
+  const { some, more } = useMore(templates)
   const set = (i: number, change: Partial<Template>) => onChange({ ...d, templates: replaced(templates, i, change) })
   if (templates.length === 0) return null
   return (
     <fieldset className="form-part">
       <legend>{t('live.templates')}</legend>
-      {templates.map((x, i) => {
+      {some.map((x, i) => {
         const path = `templates[${i}]`
         return (
           <div key={i} className="form-row" role="group" aria-label={x.id}>
@@ -176,6 +182,7 @@ function Templates({ document: d, problems, onChange }: Part) {
           </div>
         )
       })}
+      {more}
     </fieldset>
   )
 }

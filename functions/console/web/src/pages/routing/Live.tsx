@@ -1,9 +1,9 @@
-import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Document } from '../../api/config'
 import { useAct, useDeployments, type LiveDeployment } from '../../api/deployments'
 import { Badge, Button, Card, Empty, ErrorNote, Meter } from '../../ui/basics'
 import { useFormat } from '../../ui/format'
+import { useMore } from '../../ui/More'
 import { Table, type Column } from '../../ui/Table'
 
 const restSeconds = 60 // of a cooldown by hand
@@ -65,20 +65,20 @@ function State({ deployment: d }: { deployment: LiveDeployment }) {
 
 function Groups({ document }: { document: Document }) {
   const { t } = useTranslation()
-  const [all, setAll] = useState(false)
   const groups = document.groups ?? []
+  const { some, more } = useMore(groups)
   return (
     <Card title={t('live.groups')}>
       {groups.length === 0 && <p className="hint">{t('live.noGroups')}</p>}
       <ul className="entries">
-        {groups.slice(0, all ? undefined : 8).map((g) => (
+        {some.map((g) => (
           <li key={g.name}>
             <strong>{g.name}</strong> <Badge>{g.strategy ?? 'weighted'}</Badge> {g.session_affinity === false && <Badge tone="warn">{t('live.noAffinity')}</Badge>}{g.session_affinity === 'strict' && <Badge tone="info">strict</Badge>}
             <p className="hint">{g.members.join(', ')}{(g.fallbacks?.length ?? 0) > 0 && ` → ${g.fallbacks!.join(', ')}`}</p>
           </li>
         ))}
       </ul>
-      {groups.length > 8 && !all && <Button small onClick={() => setAll(true)}>{t('ui.more')}</Button>}
+      {more}
     </Card>
   )
 }
@@ -86,35 +86,39 @@ function Groups({ document }: { document: Document }) {
 function Templates({ document }: { document: Document }) {
   const { t } = useTranslation()
   const templates = document.templates ?? []
+  const { some, more } = useMore(templates)
   return (
     <Card title={t('live.templates')}>
       {templates.length === 0 && <p className="hint">{t('live.noTemplates')}</p>}
       <ul className="entries">
-        {templates.map((x) => (
+        {some.map((x) => (
           <li key={x.id}>
             <strong>{x.id}</strong> <Badge>{x.strategy ?? 'weighted'}</Badge> {document.platform?.template === x.id && <Badge tone="good">{t('live.platform')}</Badge>}
             <p className="hint">{t('live.templateSays', { attempts: x.retry_policy?.max_attempts ?? 2, fails: x.allowed_fails ?? 3, cooldown: x.cooldown ?? '60s' })}</p>
           </li>
         ))}
       </ul>
+      {more}
     </Card>
   )
 }
 
 function Connections({ document }: { document: Document }) {
   const { t } = useTranslation()
+  const { some, more } = useMore(document.connections)
   return (
     <Card title={t('live.connections')}>
       <div className="plain-scroll" tabIndex={0}>
         <table className="plain-table">
           <thead><tr><th>{t('columns.connection')}</th><th>{t('columns.provider')}</th><th>{t('live.baseUrl')}</th><th>{t('live.boundary')}</th></tr></thead>
           <tbody>
-            {document.connections.map((c) => (
+            {some.map((c) => (
               <tr key={c.id}><td>{c.id}</td><td>{c.provider}</td><td><code>{c.base_url ?? t('live.preset')}</code></td><td>{c.boundary ?? c.id}</td></tr>
             ))}
           </tbody>
         </table>
       </div>
+      {more}
     </Card>
   )
 }

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { fireEvent, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { timeOf, type Document } from '../../api/config'
@@ -44,6 +44,19 @@ describe('the editor', () => {
     const alert = await screen.findByRole('alert')
     for (const text of ['The document may not rule.', 'deployments[0].weight', 'req_9']) expect(alert.textContent).toContain(text)
     expect(weight.getAttribute('aria-invalid')).toBe('true')
+  })
+
+  it('draws the beginning of a long document, and more of it when asked', async () => {
+    const many = { ...document_, deployments: Array.from({ length: 60 }, (_, i) => ({ ...document_.deployments[0]!, id: `d${i}` })) }
+    const asked = serve({ 'GET /admin/config': () => ({ body: many, headers: { ETag: '"r1"' } }), 'PUT /admin/config': () => ({ body: { revision: 'r2' } }) })
+    show(<Routing />, '/routing?tab=edit')
+    expect(await screen.findAllByLabelText('Weight')).toHaveLength(50)
+    fireEvent.click(screen.getByText('Show more'))
+    fireEvent.click(screen.getByLabelText('d59'))
+    fireEvent.click(screen.getByText('Save'))
+    await screen.findByText(/Saved as revision r2/)
+    const sent = JSON.parse(asked.find((a) => a.method === 'PUT')!.body).deployments
+    expect([sent.length, sent[59].enabled, sent[58].enabled]).toEqual([60, false, undefined])
   })
 
   it('keeps the draft while another view is looked at', async () => {
