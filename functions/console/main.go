@@ -19,7 +19,6 @@ import (
 )
 
 func main() {
-	host.TuneMemory(os.LookupEnv)
 	handler, log, err := app.LambdaConsole(os.Environ(), os.Stderr, web.Files())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "console:", err)

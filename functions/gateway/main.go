@@ -16,7 +16,6 @@ import (
 )
 
 func main() {
-	host.TuneMemory(os.LookupEnv)
 	handler, log, err := app.Lambda(os.Environ(), os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gateway:", err)

@@ -16,6 +16,7 @@ import (
 
 	"holdfast/affinity/store"
 	"holdfast/affinity/store/dynamo"
+	"holdfast/functions/internal/host"
 	"holdfast/functions/internal/httpapi"
 	"holdfast/functions/internal/telemetry"
 	"holdfast/routing/catalog"
@@ -61,6 +62,7 @@ func onFirstRequest(environ []string, logs io.Writer, change func(*Options)) (*l
 
 // onLambda composes the gateway of a function's environment.
 func onLambda(ctx context.Context, e Environment, environ []string, log *slog.Logger, change func(*Options)) (*Gateway, error) {
+	host.TuneMemory(lookup(environ)) // not before: a start has nothing to collect, and stopping the world takes time
 	records, err := dynamo.New(dynamo.Config{Region: e.Region, Endpoint: e.DynamoDB, Prefix: e.TablePrefix})
 	if err != nil {
 		return nil, err

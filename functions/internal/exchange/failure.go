@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/functions/internal/upstream"
@@ -154,8 +155,11 @@ func isStream(h http.Header) bool {
 	return err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json")
 }
 
-// account matches what names an account in the words of OpenAI-style providers.
-var account = regexp.MustCompile(`\b(?:org|proj|user|acct|sk)[-_][A-Za-z0-9_-]{6,}|https?://[^\s"\\]+`)
+// account matches what names an account in the words of OpenAI-style providers. It
+// is compiled when it is first needed: a start would have to wait for it.
+var account = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:org|proj|user|acct|sk)[-_][A-Za-z0-9_-]{6,}|https?://[^\s"\\]+`)
+})
 
 // presentable is a provider's error body as the client may see it. Errors about
 // the request itself pass as they are, and so does all that Anthropic says, whose
@@ -164,7 +168,7 @@ func (e *exchange) presentable(t tried) []byte {
 	if e.shape() == wire.EndpointMessages || aboutRequest(t.outcome.Class) {
 		return t.body
 	}
-	return account.ReplaceAll(t.body, []byte("[account]"))
+	return account().ReplaceAll(t.body, []byte("[account]"))
 }
 
 // aboutRequest reports whether an outcome is the client's to mend: the provider

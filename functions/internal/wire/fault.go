@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"holdfast/functions/internal/wire/jsonedit"
 )
@@ -137,13 +138,16 @@ func (e *UpstreamError) words() string {
 	if e.Message == "" {
 		return "The provider refused the request. Check its parameters."
 	}
-	return pointers.ReplaceAllString(strings.Join(strings.Fields(e.Message), " "), "[removed]")
+	return pointers().ReplaceAllString(strings.Join(strings.Fields(e.Message), " "), "[removed]")
 }
 
 // pointers are what points at an account or at where it is served, wherever it
 // stands in a text: addresses of every scheme, IP addresses, resource names of
-// cloud providers, ids of organizations, projects, workspaces and keys.
-var pointers = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'` + "`" + `<>()\[\]{},;\\]*` +
-	`|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b` +
-	`|\b(?:arn:|projects/)[^\s"'` + "`" + `<>()\[\]{},;\\]*` +
-	`|\b(?:org|proj|acct|wrkspc|sk|key)[-_][A-Za-z0-9_-]{6,}`)
+// cloud providers, ids of organizations, projects, workspaces and keys. It is
+// compiled when it is first needed: a start would have to wait for it.
+var pointers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'` + "`" + `<>()\[\]{},;\\]*` +
+		`|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b` +
+		`|\b(?:arn:|projects/)[^\s"'` + "`" + `<>()\[\]{},;\\]*` +
+		`|\b(?:org|proj|acct|wrkspc|sk|key)[-_][A-Za-z0-9_-]{6,}`)
+})
