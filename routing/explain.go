@@ -17,7 +17,7 @@ type Explanation struct {
 	StrategySource catalog.Source `json:"strategy_source"` // the rule that set it
 	WeightsSource  catalog.Source `json:"weights_source"`
 	Affinity       string         `json:"session_affinity"` // true, false or strict
-	Preference     *Preference    `json:"preference,omitempty"`
+	Preference     *Preference    `json:"preference"`       // null: the session has none
 	Spilled        bool           `json:"spilled,omitempty"`
 	Refusal        Code           `json:"refusal,omitempty"` // when nobody may serve
 	Candidates     []Considered   `json:"candidates"`
@@ -43,7 +43,7 @@ type Considered struct {
 	Reason     Reason   `json:"reason"`         // empty when kept
 	Rank       int      `json:"rank"`           // from 1 within its chain; 0 when not kept
 	Until      int64    `json:"until,omitzero"` // when a transient reason passes, Unix seconds
-	Scores     *Scores  `json:"scores,omitempty"`
+	Scores     *Scores  `json:"scores"`         // null: it was not rated
 }
 
 // Scores are what the strategy looks at. Those that are unknown are left out.

@@ -203,3 +203,38 @@ func TestListsBySession(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainTells: every member is there whatever is known, and a key that may not
+// be used gets the refusal that its request would.
+func TestExplainTells(t *testing.T) {
+	t.Parallel()
+	r := newAdminRig(t, "memory", func(d *document) {
+		d.extra += "teams: [{id: core}]\n"
+		d.key = ", enabled: false"
+	})
+	question := `{"endpoint":"chat","key":"%s","headers":{"X-Session-Id":"s"},"body":{"model":"chat","messages":[{"role":"user","content":"Hello"}]}}`
+	if a := admin(t, "POST", r.URL+"/admin/explain", fmt.Sprintf(question, "a")); a.StatusCode != 403 || a.code() != "key_disabled" {
+		t.Errorf("a disabled key: %d %s", a.StatusCode, a.body)
+	}
+	a := admin(t, "POST", r.URL+"/admin/explain", fmt.Sprintf(question, "b"))
+	for _, member := range []string{`"session":`, `"preference":null`, `"template":`, `"candidates":[`, `"reason":`, `"rank":`, `"scores":{`} {
+		if a.StatusCode != 200 || !strings.Contains(a.body, member) {
+			t.Errorf("%s is missing: %d %s", member, a.StatusCode, a.body)
+		}
+	}
+}
+
+// TestAttemptsAreCalls: an exchange that has called nobody says so.
+func TestAttemptsAreCalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", cached, func(d *document) { d.key += ", limits: {rpm: 2}" })
+	body := ask("chat", false, user("Hello"))
+	want := []string{"1", "0", "0"} // served, from the cache, over the limit
+	for i, status := range []int{200, 200, 429} {
+		a := post(t, r.URL+route("chat"), body)
+		if n := a.Header.Get("X-Holdfast-Attempts"); a.StatusCode != status || n != want[i] {
+			t.Errorf("request %d: %d after %s attempts, want %d after %s: %s", i+1, a.StatusCode, n, status, want[i], a.body)
+		}
+		r.settledLine(i + 1)
+	}
+}

@@ -59,6 +59,14 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 		refuse(w, wire.Refuse(wire.InvalidRequest).About("key").Saying("key must be the id of a key, and its team, organization and template must exist."))
 		return
 	}
+	switch { // what would happen, and not what could
+	case !caller.Enabled:
+		refuse(w, wire.Refuse(wire.KeyDisabled))
+		return
+	case caller.Expired(a.Now()):
+		refuse(w, wire.Refuse(wire.KeyExpired))
+		return
+	}
 	header := http.Header{}
 	for name, lines := range q.Headers {
 		for _, value := range lines {

@@ -45,7 +45,7 @@ func (e *exchange) headers(h http.Header) {
 
 // made is how many calls have been made, the one that is answering included.
 func (e *exchange) made() int {
-	if e.step.Action == routing.Try {
+	if e.step.Action == routing.Try && e.serving.Target != nil {
 		return e.attempts.Calls() + 1
 	}
 	return e.attempts.Calls() + e.sent
