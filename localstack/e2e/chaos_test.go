@@ -100,20 +100,9 @@ func TestChaos(t *testing.T) {
 	if n := answered(turns); n < len(turns)/2 || n == len(turns) {
 		t.Errorf("%d of %d turns were answered: no storm to speak of", n, len(turns))
 	}
-	s.calm(gateways, kept(turns))
-	balanced(t, s.URL, linesOf(gateways)) // U4: the books agree with what was served
-}
-
-// linesOf waits until the gateways write no more lines and counts those of
-// exchanges.
-func linesOf(gateways []*process.Gateway) (n int) {
-	for before := -1; n != before; time.Sleep(500 * time.Millisecond) {
-		before, n = n, 0
-		for _, g := range gateways {
-			n += strings.Count(g.Log(), `"msg":"exchange"`)
-		}
-	}
-	return n
+	all := len(turns) + s.calm(gateways, kept(turns))
+	lined(t, gateways, all)
+	balanced(t, s.URL, all) // U4: the books agree with what was served
 }
 
 // stormSeed is taken from the environment to repeat a storm, as far as timing
@@ -192,7 +181,7 @@ func (s *stormy) send(t *testing.T, client *http.Client, url string) {
 // exchange does.
 func lined(t *testing.T, gateways []*process.Gateway, exchanges int) {
 	t.Helper()
-	for range 1000 {
+	for range 6000 {
 		n := 0
 		for _, g := range gateways {
 			n += strings.Count(g.Log(), `"msg":"exchange"`)
@@ -258,8 +247,8 @@ func (s stormy) judge(at *scene, sound []string) (outcome, fault string) {
 
 // calm shows that no session is stuck: after one quiet turn every process serves
 // it by the same deployment, as a hit. A preference that was on record is not
-// lost.
-func (s *scene) calm(gateways []*process.Gateway, kept map[int]bool) {
+// lost. It returns how many turns that took.
+func (s *scene) calm(gateways []*process.Gateway, kept map[int]bool) int {
 	words := map[string]int{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -284,17 +273,20 @@ func (s *scene) calm(gateways []*process.Gateway, kept map[int]bool) {
 	}
 	all.Wait()
 	s.t.Log("the quiet turns:", words)
+	return int(s.calmed.Load())
 }
 
 // calmly sends a turn as soon as somebody is there to serve it and, on a busy
-// machine, as soon as the store answers in time.
+// machine, as soon as the store answers in time. It counts what it sends.
 func (s *scene) calmly(url, endpoint, session string, stream bool) answer {
 	for range 10 {
+		s.calmed.Add(1)
 		a := turnOf(s.t, url, endpoint, session, stream)
 		if a.StatusCode != 429 && a.affinity() != "degraded" {
 			return a
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
+	s.calmed.Add(1)
 	return turnOf(s.t, url, endpoint, session, stream)
 }

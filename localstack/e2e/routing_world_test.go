@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,8 +89,9 @@ func comma(fields string) string {
 // scene is a rig with a world, which may change.
 type scene struct {
 	*rig
-	world world
-	past  int // calls made for gateways that have ended
+	world  world
+	past   int          // calls made for gateways that have ended
+	calmed atomic.Int64 // turns that calmly has sent
 }
 
 // newScene starts a gateway in a world.
