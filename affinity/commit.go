@@ -78,7 +78,7 @@ func (p *Plan) Commit(ctx context.Context, served Target) (Commit, error) {
 	switch {
 	case err == nil:
 		p.handle = h
-		p.follow(h)
+		p.remember(served)
 		return done, nil
 	case errors.Is(err, store.ErrConflict):
 		p.follow(h)

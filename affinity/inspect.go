@@ -25,8 +25,11 @@ type Preference struct {
 // SessionKey names a session's preferences without telling its id. It is made
 // of the letters 0-9, a-f and '-'.
 func SessionKey(scope identity.Scope, session string) string {
-	return strings.Replace(sessionPartition(scope, session), "/", "-", 1)
+	return partitionKey(sessionPartition(scope, session))
 }
+
+// partitionKey is a session's key by the partition of its preferences.
+func partitionKey(partition string) string { return strings.Replace(partition, "/", "-", 1) }
 
 // Preferences lists the live preferences of a session: one for each lane,
 // requested model and endpoint in use, at most 200. It is an operator's look,

@@ -227,6 +227,9 @@ func (p *Plan) SessionKey() string {
 	if p.scope.IsZero() || p.Session.ID == "" {
 		return ""
 	}
+	if p.known { // its preference was read
+		return partitionKey(p.handle.Key().Partition)
+	}
 	return SessionKey(p.scope, p.Session.ID)
 }
 

@@ -117,7 +117,7 @@ func assemble(o Options, guarded *store.Guard, secret installationSecret, config
 		Secrets:       configuration.secrets.Resolve,
 		Signer:        upstream.NewSigner(upstream.SignerConfig{Find: o.signatory, Now: o.Now}),
 		SecretRefused: configuration.secrets.refused,
-		BaseURL:       addresses(o.Demo).resolve,
+		BaseURL:       addresses(o.Demo).resolver(),
 		Hash:          secret.hasher(),
 		After:         after.Go,
 		Ledger:        kept.book,

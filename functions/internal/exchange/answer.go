@@ -52,7 +52,7 @@ func (e *exchange) whole(ctx context.Context, answer *upstream.Response, rewritt
 	notice := e.succeed(ctx, read, answer)
 	_ = e.reply.body(body, answer.Status, func(h http.Header) {
 		e.passed(answer.Header, "application/json")(h)
-		h.Set("Content-Length", strconv.Itoa(len(body)))
+		put(h, "Content-Length", strconv.Itoa(len(body)))
 		if notice != "" {
 			h.Set("X-Holdfast-Continuation", "unavailable")
 		}

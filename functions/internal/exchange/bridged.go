@@ -70,6 +70,9 @@ func (e *exchange) dropped() string {
 func (e *exchange) passed(from http.Header, kind string) func(http.Header) {
 	return func(to http.Header) {
 		pass(from)(to)
+		if said := to["Content-Type"]; len(said) == 1 && said[0] == kind { // as nearly always
+			return
+		}
 		if named, _, err := mime.ParseMediaType(to.Get("Content-Type")); e.in.Bypass == nil && (e.bridge != nil || err != nil || named != kind) {
 			to.Set("Content-Type", kind)
 		}

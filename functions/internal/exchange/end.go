@@ -13,9 +13,10 @@ import (
 
 // headers fills in what every answer past identification says.
 func (e *exchange) headers(h http.Header) {
-	put(h, "X-Holdfast-Request-Id", e.in.ID)
 	if e.session.ID != "" {
-		put(h, "X-Session-Id", e.session.ID, "X-Holdfast-Session-Source", string(e.session.Source))
+		put(h, "X-Holdfast-Request-Id", e.in.ID, "X-Session-Id", e.session.ID, "X-Holdfast-Session-Source", string(e.session.Source))
+	} else {
+		put(h, "X-Holdfast-Request-Id", e.in.ID)
 	}
 	if e.in.Endpoint == wire.EndpointResponses {
 		h.Set(historyMode, "portable")
@@ -30,17 +31,19 @@ func (e *exchange) headers(h http.Header) {
 	var target affinity.Target
 	if candidate.Target != nil {
 		target = wanted(candidate)
-		h.Set("X-Holdfast-Deployment", target.Deployment)
 	}
 	if dropped := e.dropped(); dropped != "" && e.serving.Target != nil {
 		h.Set(droppedHeader, dropped)
 	}
 	word := string(e.plan.Outcome(target))
-	put(h, "X-Holdfast-Affinity", word, "X-Holdfast-Attempts", strconv.Itoa(e.made()))
 	e.line.Affinity = word
-	if t := candidate.Target; t != nil {
-		e.line.Deployment, e.line.Connection, e.line.Provider, e.line.UpstreamModel = t.ID, t.Account.ID, t.Account.Provider, t.UpstreamModel
+	t := candidate.Target
+	if t == nil {
+		put(h, "X-Holdfast-Affinity", word, "X-Holdfast-Attempts", strconv.Itoa(e.made()))
+		return
 	}
+	put(h, "X-Holdfast-Affinity", word, "X-Holdfast-Attempts", strconv.Itoa(e.made()), "X-Holdfast-Deployment", t.ID)
+	e.line.Deployment, e.line.Connection, e.line.Provider, e.line.UpstreamModel = t.ID, t.Account.ID, t.Account.Provider, t.UpstreamModel
 }
 
 // made is how many calls have been made, the one that is answering included.

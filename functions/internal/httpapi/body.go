@@ -97,7 +97,7 @@ func acceptable(h http.Header) *wire.Problem {
 	if !plain(h) {
 		return wire.Refuse(wire.UnsupportedMediaType).Saying("Compressed request bodies are not taken. Send the JSON without Content-Encoding.")
 	}
-	if h.Get("Content-Type") == "" {
+	if said := h.Get("Content-Type"); said == "" || said == "application/json" { // as nearly always
 		return nil
 	}
 	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
