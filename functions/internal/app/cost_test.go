@@ -170,9 +170,9 @@ func BenchmarkHit(b *testing.B) {
 // it is the only one: each has a batch of the ledger of its own. A change that
 // needs more has to say why.
 const (
-	maxJSON   = 315 // times
-	maxStream = 332 // times, of 200 events or more
-	maxBytes  = 64 << 10
+	maxJSON   = 310 // times
+	maxStream = 328 // times, of 200 events or more
+	maxBytes  = 61 << 10
 )
 
 // TestP1Allocations bounds the allocations of a chat exchange that is a hit, and
