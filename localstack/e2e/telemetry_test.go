@@ -85,13 +85,13 @@ func TestTraces(t *testing.T) {
 	server := httptest.NewServer(c)
 	defer server.Close()
 	r := newAdminRig(t, "memory")
-	r.env = append(r.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=t1")
+	r.env = append(r.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=t%201")
 	r.Stop()
 	r.Gateway = r.start()
 	for _, a := range r.fleet.Accounts() {
 		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.ServerError, Times: 1})
 	}
-	a := post(t, r.URL+route("chat"), ask("chat", false, user(secretWord)), "X-Session-Id", "raw-session")
+	a := post(t, r.URL+route("chat"), ask("chat", false, user(secretWord)), "X-Session-Id", "raw-session", "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if a.StatusCode != 200 {
 		t.Fatal(a.body)
 	}
@@ -103,7 +103,7 @@ func TestTraces(t *testing.T) {
 	span := c.bodies[0]
 	c.status = http.StatusInternalServerError
 	c.mu.Unlock()
-	for _, want := range []string{"/v1/traces t1 ", `"gen_ai.operation.name"`, `"gen_ai.usage.input_tokens"`, `"gen_ai.conversation.id"`, `"holdfast.affinity"`, `"attempt"`, `"holdfast.outcome"`} {
+	for _, want := range []string{"/v1/traces t 1 ", `"traceId":"4bf92f3577b34da6a3ce929d0e0e4736"`, `"parentSpanId":"00f067aa0ba902b7"`, `"gen_ai.operation.name"`, `"gen_ai.usage.input_tokens"`, `"gen_ai.conversation.id"`, `"holdfast.affinity"`, `"attempt"`, `"holdfast.outcome"`} {
 		if !strings.Contains(span, want) {
 			t.Errorf("%s is missing in %s", want, span)
 		}

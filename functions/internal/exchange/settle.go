@@ -31,6 +31,7 @@ func (e *exchange) report(ctx context.Context) {
 	}
 	last := []func(context.Context){func(ctx context.Context) { _ = e.Ledger.Append(ctx, event) }, e.bookTask}
 	if e.Trace != nil {
+		e.line.TraceParent = e.http.Header.Get("Traceparent")
 		last = append(last, func(ctx context.Context) { e.Trace(ctx, &e.line) })
 	}
 	e.sideBySide(ctx, last)

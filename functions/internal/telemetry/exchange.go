@@ -56,6 +56,7 @@ type Exchange struct {
 	Cache         string   // hit: answered by the gateway's own response cache
 	CacheSaved    *float64 // USD that a hit did not cost; nil: unknown, or no hit
 	Revision      string   // of the configuration
+	TraceParent   string   // the client's header of that name, as it came; for traces only
 	Embed         bool     // numbers for CloudWatch go with the line
 	Explanation   []byte   // JSON; nil: the exchange went the usual way
 	Task          *Task    // a job that this exchange began, or whose end it saw first; nil: none

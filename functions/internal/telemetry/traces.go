@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -49,8 +50,9 @@ func NewTracer(endpoint, headers string, log *slog.Logger) *Tracer {
 	}
 	t.warned <- time.Time{}
 	for pair := range strings.SplitSeq(headers, ",") {
-		if name, value, ok := strings.Cut(pair, "="); ok {
-			t.headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		name, value, ok := strings.Cut(pair, "=")
+		if plain, err := url.PathUnescape(strings.TrimSpace(value)); ok && err == nil {
+			t.headers[strings.TrimSpace(name)] = plain
 		}
 	}
 	return t
@@ -128,6 +130,7 @@ type (
 	otlpSpan struct {
 		TraceID    string          `json:"traceId"`
 		SpanID     string          `json:"spanId"`
+		Parent     string          `json:"parentSpanId,omitempty"`
 		Name       string          `json:"name"`
 		Kind       int             `json:"kind"`
 		Start      string          `json:"startTimeUnixNano"`
@@ -174,6 +177,9 @@ func export(e *Exchange) otlpRequest {
 	var id [24]byte
 	_, _ = rand.Read(id[:]) // never fails
 	span.TraceID, span.SpanID = hex.EncodeToString(id[:16]), hex.EncodeToString(id[16:])
+	if trace, parent, ok := traceOf(e.TraceParent); ok {
+		span.TraceID, span.Parent = trace, parent
+	}
 	if e.Status >= 400 || e.ErrorCode != "" {
 		span.Status.Code = failedStatus
 	}
@@ -190,6 +196,21 @@ func export(e *Exchange) otlpRequest {
 	return otlpRequest{[]otlpResource{{
 		Resource: otlpAttributes{[]otlpAttribute{said("service.name", "holdfast")}}, ScopeSpans: []otlpScope{scope},
 	}}}
+}
+
+// traceOf reads a traceparent header: 00-TRACE-SPAN-FLAGS in lowercase hex, neither
+// id all zero. A later version may have more at its end.
+func traceOf(header string) (trace, span string, ok bool) {
+	parts := strings.Split(header, "-")
+	if len(header) > 256 || len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || parts[0] == "00" && len(parts) != 4 || len(parts[1]) != 32 || len(parts[2]) != 16 || len(parts[3]) != 2 {
+		return "", "", false
+	}
+	for _, part := range parts[:4] {
+		if strings.Trim(part, "0123456789abcdef") != "" {
+			return "", "", false
+		}
+	}
+	return parts[1], parts[2], strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
 }
 
 // operation is the conventions' name for what an endpoint does.
