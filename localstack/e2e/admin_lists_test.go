@@ -105,6 +105,9 @@ func TestSessionTotals(t *testing.T) {
 			}
 		}
 	}
+	if a := admin(t, "GET", r.URL+"/admin/usage/sessions?from=2026-01-31T18:00:00.5+01:00", ""); a.StatusCode != 200 {
+		t.Errorf("a zone with a plus: %d %s", a.StatusCode, a.body)
+	}
 	inside := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
 	if p := read[page[map[string]any]](t, r.URL+"/admin/usage/sessions?limit=3&from="+inside); p.Total == nil || *p.Total != 2*sessions {
 		t.Errorf("from within an hour: total %v, want %d", p.Total, 2*sessions)

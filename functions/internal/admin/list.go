@@ -38,8 +38,9 @@ func timeOf(r *http.Request, name string) (time.Time, *wire.Problem) {
 	if text == "" {
 		return time.Time{}, nil
 	}
+	zoned := strings.ReplaceAll(text, " ", "+") // which an unencoded + has become
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
+		if at, err := time.Parse(layout, zoned); err == nil {
 			return at, nil
 		}
 	}

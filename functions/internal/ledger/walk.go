@@ -128,11 +128,11 @@ func spanned(q store.Query, prefix string, from, to time.Time) store.Query {
 // cursor is where a page of a list has ended.
 type cursor struct {
 	After  string `json:"a,omitempty"` // position of the last record that is done with
-	Skip   int    `json:"s,omitzero"` // records that are still to be passed over
+	Skip   int    `json:"s,omitzero"`  // records that are still to be passed over
 	Within string `json:"w,omitempty"` // a session that was not looked through
 	Inner  string `json:"i,omitempty"` // position in it
-	Seen   int    `json:"n,omitzero"` // sessions that are chosen and were on pages before, or passed over
-	Total  int    `json:"t,omitzero"` // all sessions that are chosen; 0: they are not counted yet
+	Seen   int    `json:"n,omitzero"`  // sessions that are chosen and were on pages before, or passed over
+	Total  int    `json:"t,omitzero"`  // all sessions that are chosen; 0: they are not counted yet
 }
 
 // text returns the cursor for a list's clients.
