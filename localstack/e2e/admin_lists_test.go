@@ -86,7 +86,7 @@ func TestSessionTotals(t *testing.T) {
 		post(t, r.URL+route("chat"), ask("chat", false, user("Hello")), "X-Session-Id", fmt.Sprint("s", i), "X-Holdfast-Label", "x")
 		post(t, r.URL+route("chat"), ask("chat", false, user("Hello")), "X-Session-Id", fmt.Sprint("s", i), "Authorization", "Bearer "+keyB)
 	}
-	events(t, r.URL, 2*sessions)
+	r.settledLine(2 * sessions) // sums are written after the events
 	for _, report := range []string{"usage", "audit"} {
 		for _, filter := range []string{"key=a", "label=x", "key=a&model=chat&status=2xx", "days=1&user_path=/ann", "user_path=ann"} {
 			at, seen := r.URL+"/admin/"+report+"/sessions?limit=3&"+filter, 0
