@@ -88,7 +88,7 @@ func TestSessionTotals(t *testing.T) {
 	}
 	r.settledLine(2 * sessions) // sums are written after the events
 	for _, report := range []string{"usage", "audit"} {
-		for _, filter := range []string{"key=a", "label=x", "key=a&model=chat&status=2xx", "days=1&user_path=/ann", "user_path=ann"} {
+		for _, filter := range []string{"key=a", "label=x", "key=a&model=chat&status=2xx", "days=1&user_path=/ann", "user_path=ann", "key=a&to=2126-01-01"} {
 			at, seen := r.URL+"/admin/"+report+"/sessions?limit=3&"+filter, 0
 			for next := ""; ; {
 				p := read[page[map[string]any]](t, at+"&cursor="+url.QueryEscape(next))

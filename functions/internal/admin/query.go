@@ -57,8 +57,8 @@ func (a *api) spanOf(r *http.Request, days int) (from, to time.Time, p *wire.Pro
 	}
 	if from.IsZero() && days > 0 {
 		end := a.Now()
-		if !to.IsZero() {
-			end = to.Add(-1)
+		if last := to.Add(-1); !to.IsZero() && last.Before(end) {
+			end = last
 		}
 		from = end.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
 	}
