@@ -134,7 +134,7 @@ func TestHintsBridged(t *testing.T) {
 				return r.told(t, h)
 			}
 			if h.header == "" && h.field == "" {
-				if _, call := told("", "raw-session-4711"); strings.Contains(string(call.Body), "prompt_cache_key") || strings.Contains(fmt.Sprint(call.Headers), "4711") {
+				if _, call := told("", "raw-session-4711"); strings.Contains(string(call.Body), "prompt_cache_key") || strings.Contains(fmt.Sprint(call.Headers), "raw-session") {
 					t.Errorf("%s for %s was told: %v %s", h.model(), client, call.Headers, call.Body)
 				}
 				continue
@@ -146,7 +146,7 @@ func TestHintsBridged(t *testing.T) {
 			if first == "" || first != again || first == other || len(first) > 64 || off != "" {
 				t.Errorf("%s for %s: %q, then %q, another session %q, off %q", h.model(), client, first, again, other, off)
 			}
-			if strings.Contains(string(call.Body)+fmt.Sprint(call.Headers), "4711") {
+			if strings.Contains(string(call.Body)+fmt.Sprint(call.Headers), "raw-session") {
 				t.Errorf("%s for %s: the raw id in %v %s", h.model(), client, call.Headers, call.Body)
 			}
 		}
