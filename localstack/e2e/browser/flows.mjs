@@ -235,7 +235,7 @@ await report({
     const row = page.locator('.slot', { hasText: 'browser' })
     await row.getByText(/\$0\.\d+ of \$5\.00/).waitFor()
     assert.ok(!(await page.content()).includes(secret))
-    await Promise.all([page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok()), row.getByRole('switch').uncheck()])
+    await Promise.all([page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok()), row.getByRole('switch').click()])
     await row.getByText('off').waitFor()
     await playground(page)
     await page.getByLabel('Message', { exact: true }).fill('Still there?')
