@@ -82,7 +82,7 @@ fuzz: ## every fuzz target for some thousand inputs, or as long as FUZZTIME says
 bench: ## the benchmarks, beside a bare reverse proxy in the same run; BENCH=-quick for a look
 	@mkdir -p dist
 	@go run ./scripts/bench -json dist/bench.json $(BENCH)
-	@go test -run xxx -bench . -benchmem ./affinity/identity ./functions/internal/wire/... ./affinity ./routing
+	@go test -run xxx -bench . -benchmem ./affinity/identity ./functions/internal/wire/... ./affinity ./routing ./functions/internal/app
 
 live-test: ## two turns with each real provider whose key is in the environment: cached tokens as it reports them; costs money, asks first; ARGS="-yes"
 	@go run ./scripts/livetest $(ARGS)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -17,6 +18,8 @@ type plan struct {
 	rounds  int
 	span    time.Duration
 	clients []int
+	load    string // in the names of the loads to measure; "": all
+	system  string // in the names of the systems to measure; "": all
 	json    string // file of the results; "": none
 }
 
@@ -54,20 +57,24 @@ func compare(p plan) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}
 	done := result{Rounds: p.rounds, Span: p.span.String(), PeakMB: map[string]float64{}}
 	fmt.Printf("medians of %d rounds of %v, the systems in turn\n\n", p.rounds, p.span)
+	asked := slices.DeleteFunc(slices.Clone(systems), func(s system) bool { return s.name != yardstick && !strings.Contains(s.name, p.system) })
 	for _, l := range loads() {
+		if !strings.Contains(l.name, p.load) {
+			continue
+		}
 		bodies := map[string][]byte{}
-		for _, s := range systems {
+		for _, s := range asked {
 			if bodies[s.name], err = l.body(ctx, client, s.url); err != nil {
 				return fmt.Errorf("%s, %s: %w", l.name, s.name, err)
 			}
 		}
 		for _, clients := range p.clients {
-			rows := p.measure(ctx, client, systems, l, bodies, clients)
+			rows := p.measure(ctx, client, asked, l, bodies, clients)
 			report(l.name, clients, rows)
 			done.Rows = append(done.Rows, rows...)
 		}
 	}
-	for _, s := range systems {
+	for _, s := range asked {
 		done.PeakMB[s.name] = peak(s.pid)
 		fmt.Printf("%s: at most %.0f MB\n", s.name, done.PeakMB[s.name])
 	}

@@ -27,6 +27,8 @@ func main() {
 	quick := flag.Bool("quick", false, "a look at all of it within a minute: short rounds, 10 clients")
 	flag.IntVar(&p.rounds, "rounds", 5, "rounds; medians are taken over them")
 	flag.DurationVar(&p.span, "span", time.Second, "length of one measurement")
+	flag.StringVar(&p.load, "load", "", "only loads with this in their names")
+	flag.StringVar(&p.system, "system", "", "only systems with this in their names, beside the yardstick")
 	flag.StringVar(&p.json, "json", "", "write the results to this `FILE`")
 	flag.Func("clients", "how many ask at the same time, as a `LIST`", func(list string) error {
 		p.clients = nil
