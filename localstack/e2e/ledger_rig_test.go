@@ -100,18 +100,52 @@ func paged[T any](t *testing.T, at string) (entries []T) {
 	}
 }
 
-// events waits until so many exchanges are booked and returns them, the newest
-// first.
+// summary is a summary of the ledger, in those parts that tests look at.
+type summary struct {
+	Totals       summed
+	Series       []summed
+	ByModel      []summed `json:"by_model"`
+	ByKey        []summed `json:"by_key"`
+	ByDeployment []summed `json:"by_deployment"`
+}
+
+// totalled reports whether all sums have taken these exchanges in: they are
+// written behind the events, side by side.
+func totalled(t *testing.T, at string, all []booked) bool {
+	t.Helper()
+	s := read[summary](t, at+"/admin/usage/summary?days=2")
+	sessions := paged[summed](t, at+"/admin/usage/sessions?days=2&limit=200")
+	holds := func(sums []summed, name func(booked) string) bool {
+		missing := 0
+		for _, e := range all {
+			if name(e) != "" {
+				missing++
+			}
+		}
+		for _, one := range sums {
+			missing -= one.Requests
+		}
+		return missing <= 0
+	}
+	return holds([]summed{s.Totals}, func(e booked) string { return e.ID }) &&
+		holds(s.ByModel, func(e booked) string { return e.Model }) &&
+		holds(s.ByKey, func(e booked) string { return e.Key }) &&
+		holds(s.ByDeployment, func(e booked) string { return e.Deployment }) &&
+		holds(sessions, func(e booked) string { return e.SessionID })
+}
+
+// events waits until so many exchanges are booked, and counted in every sum, and
+// returns them, the newest first.
 func events(t *testing.T, at string, n int, filters ...string) []booked {
 	t.Helper()
 	var got []booked
 	for range 200 {
-		if got = paged[booked](t, at+"/admin/audit/log?limit=200&"+strings.Join(filters, "&")); len(got) >= n {
+		if got = paged[booked](t, at+"/admin/audit/log?limit=200&"+strings.Join(filters, "&")); len(got) >= n && (len(filters) > 0 || totalled(t, at, got)) {
 			return got
 		}
 		time.Sleep(time.Duration(10+n/10) * time.Millisecond) // they are booked after the answer
 	}
-	t.Fatalf("%d exchanges are booked, want %d", len(got), n)
+	t.Fatalf("%d exchanges are booked, want %d; counted in every sum: %v", len(got), n, totalled(t, at, got))
 	return nil
 }
 
@@ -199,13 +233,6 @@ func balanced(t *testing.T, at string, n int) []booked {
 	}
 	if requests == sum(sessions) { // all have one
 		check("sessions", report)
-	}
-	type summary struct {
-		Totals       summed
-		Series       []summed
-		ByModel      []summed `json:"by_model"`
-		ByKey        []summed `json:"by_key"`
-		ByDeployment []summed `json:"by_deployment"`
 	}
 	for _, by := range []string{"day", "hour"} {
 		s := read[summary](t, at+"/admin/usage/summary?days=2&by="+by)
