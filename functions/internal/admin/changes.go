@@ -16,10 +16,9 @@ func who(*http.Request) string { return "admin" }
 // listChanges lists the audit trail, newest first: all of it, or what was done to
 // one key, one deployment, or where one session is served.
 func (a *api) listChanges(w http.ResponseWriter, r *http.Request) {
-	limit, p := limitOf(r)
-	from, to, bad := a.spanOf(r, 0)
-	chosen, worse := a.aboutOf(r)
-	for _, p := range []*wire.Problem{p, bad, worse} {
+	limit, from, to, p := a.stretchOf(r)
+	chosen, bad := a.aboutOf(r)
+	for _, p := range []*wire.Problem{p, bad} {
 		if p != nil {
 			refuse(w, p)
 			return

@@ -89,13 +89,10 @@ func invalid() *wire.Problem {
 
 // getRevisions lists what was stored, newest first.
 func (a *api) getRevisions(w http.ResponseWriter, r *http.Request) {
-	limit, p := limitOf(r)
-	from, to, bad := a.spanOf(r, 0)
-	for _, p := range []*wire.Problem{p, bad} {
-		if p != nil {
-			refuse(w, p)
-			return
-		}
+	limit, from, to, p := a.stretchOf(r)
+	if p != nil {
+		refuse(w, p)
+		return
 	}
 	names, next, err := a.Configuration.Revisions(r.Context(), from, to, r.URL.Query().Get("cursor"), limit)
 	switch {

@@ -14,13 +14,10 @@ import (
 // user_path and below it, that may use a model, that were made in a stretch of
 // time.
 func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
-	limit, p := limitOf(r)
-	from, to, bad := a.spanOf(r, 0)
-	for _, p := range []*wire.Problem{p, bad} {
-		if p != nil {
-			refuse(w, p)
-			return
-		}
+	limit, from, to, p := a.stretchOf(r)
+	if p != nil {
+		refuse(w, p)
+		return
 	}
 	path, model := pathOf(r), r.URL.Query().Get("model")
 	all, next, err := gather(r.URL.Query().Get("cursor"), limit, a.keysOf(r), func(e keys.Entry) bool {

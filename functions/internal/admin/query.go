@@ -68,6 +68,15 @@ func (a *api) spanOf(r *http.Request, days int) (from, to time.Time, p *wire.Pro
 	return from, to, nil
 }
 
+// stretchOf is how many entries of a list are asked for at once, and from which
+// stretch of time, without a beginning where none is named.
+func (a *api) stretchOf(r *http.Request) (limit int, from, to time.Time, p *wire.Problem) {
+	if limit, p = limitOf(r); p == nil {
+		from, to, p = a.spanOf(r, 0)
+	}
+	return limit, from, to, p
+}
+
 // pathOf is the user path that is asked for, without a slash at its end; "" is all
 // of them.
 func pathOf(r *http.Request) string {
