@@ -47,8 +47,9 @@ func Key() store.Key {
 	return store.Key{Table: store.Config, Partition: partition, Sort: "current"}
 }
 
-// stamp is the form of the time that a version's name begins with.
-const stamp = "20060102T150405.000"
+// stamp is the form of the time that a version's name begins with: fine enough
+// that versions put one after the other stand in that order.
+const stamp = "20060102T150405.000000000"
 
 // documentKey addresses one version. Versions sort by the time they were
 // written.

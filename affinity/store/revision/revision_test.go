@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -156,5 +157,23 @@ func TestNames(t *testing.T) {
 	reading := testing.AllocsPerRun(100, func() { first.Record() })
 	if n := testing.AllocsPerRun(100, func() { names.Of(first) }); n > reading {
 		t.Errorf("a name that is remembered allocates %v times, reading its record %v", n, reading)
+	}
+}
+
+// TestOrderWithinAMillisecond: what was put later is listed first, however soon.
+func TestOrderWithinAMillisecond(t *testing.T) {
+	l := newLog()
+	h, now := head(t, l), at(1)
+	var want []string
+	for range 20 {
+		var err error
+		if h, err = l.Put(t.Context(), h, []byte("document"), now); err != nil {
+			t.Fatal(err)
+		}
+		want = append([]string{revision.Name(h)}, want...)
+		now = now.Add(time.Microsecond)
+	}
+	if got, _, err := l.List(t.Context(), at(1), now, "", 0); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v %v, want %v", got, err, want)
 	}
 }

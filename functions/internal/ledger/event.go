@@ -102,9 +102,9 @@ type Cost struct {
 }
 
 // bound makes the event what is kept: every text cut to its bound, times to the
-// millisecond, lists never null.
+// microsecond, lists never null.
 func (e *Event) bound() {
-	e.Time = e.Time.UTC().Truncate(time.Millisecond)
+	e.Time = e.Time.UTC().Truncate(time.Microsecond)
 	for _, text := range [...]*string{
 		&e.ID, &e.RequestID, &e.SessionID, &e.SessionSource, &e.SessionSignal, &e.Lane, &e.Parent, &e.AffinityKey, &e.UserPath, &e.Key, &e.Endpoint, &e.Model, &e.Affinity,
 		&e.Template, &e.RuleSource, &e.Deployment, &e.Connection, &e.Provider, &e.UpstreamModel, &e.ErrorCode, &e.Cache,

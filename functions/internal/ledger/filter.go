@@ -98,7 +98,7 @@ func (f *Filter) must(s *session) bool {
 			asked++
 		}
 	}
-	if !f.To.IsZero() && !time.UnixMilli(s.last).Before(f.To) {
+	if !f.To.IsZero() && time.UnixMilli(s.last+1).After(f.To) { // last is rounded down
 		asked++
 	}
 	return asked <= 1

@@ -286,3 +286,45 @@ func TestNamesApart(t *testing.T) {
 		t.Errorf("%+v %v", sum.Models, err)
 	}
 }
+
+// TestOrderWithinAMillisecond: exchanges of a client that asks again at once are
+// listed in their order, of one session and of all; a stretch of time that begins
+// or ends within that millisecond is exact.
+func TestOrderWithinAMillisecond(t *testing.T) {
+	s, c := store.NewMemory(store.MemoryConfig{}), newClock()
+	start := c.Now()
+	var (
+		want []string
+		all  []Event
+	)
+	for n := range 20 { // ids against the order of time
+		e := sample(rand.New(rand.NewPCG(1, uint64(n))), 100-n, start.Add(time.Duration(n)*40*time.Microsecond))
+		e.SessionID = scoped(1)
+		want = append([]string{e.ID}, want...)
+		all = append(all, e)
+	}
+	if appendAll(t, all, newBook(s, c)) > 0 {
+		t.Fatal("not all events were booked")
+	}
+	r := &Reader{Store: s, Now: c.Now}
+	from, to := start.Add(200*time.Microsecond), start.Add(600*time.Microsecond)
+	for _, f := range []Filter{{}, {Session: scoped(1)}} {
+		for _, row := range []struct {
+			from, to time.Time
+			want     []string
+		}{{time.Time{}, time.Time{}, want}, {from, to, want[5:15]}} {
+			f.From, f.To = row.from, row.to
+			var got []string
+			for _, e := range allEvents(t, r, f) {
+				got = append(got, e.ID)
+			}
+			if !slices.Equal(got, row.want) {
+				t.Errorf("%+v: %v, want %v", f, got, row.want)
+			}
+		}
+	}
+	page, err := r.Sessions(t.Context(), Filter{To: to}, Page{Limit: 2})
+	if err != nil || len(page.Sessions) != 1 || page.Total != 1 || page.Sessions[0].Latest.ID != want[5] {
+		t.Errorf("%+v, %v", page, err)
+	}
+}

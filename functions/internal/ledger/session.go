@@ -86,12 +86,19 @@ func (s *session) take(by mark, events []*booking) bool {
 		if s.first == 0 || at < s.first {
 			s.first = at
 		}
-		if at >= s.last {
+		if at > s.last || at == s.last && s.precedes(&b.event) {
 			s.last, s.latest = at, b.text
 		}
 	}
 	s.marks = s.marks.with(by)
 	return true
+}
+
+// precedes reports whether the latest event is older than one of the same
+// millisecond.
+func (s *session) precedes(e *Event) bool {
+	latest, err := decodeEvent(s.latest)
+	return err != nil || !latest.Time.After(e.Time)
 }
 
 func (s *session) see(e *Event) {

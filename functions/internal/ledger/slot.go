@@ -98,7 +98,12 @@ func (b *booking) key() store.Key {
 // eventPrefix stands before events in a session's partition.
 const eventPrefix = "event/"
 
-func eventSort(e *Event) string { return millis(e.Time.UnixMilli()) + "/" + e.ID }
+// eventSort orders events by the microsecond: a client that asks again at once
+// does so within the same millisecond.
+func eventSort(e *Event) string {
+	micros := e.Time.UnixMicro()
+	return millis(micros/1000) + strconv.FormatInt(1000+micros%1000, 10)[1:] + "/" + e.ID
+}
 
 // record is the event as it is kept, with the batch that counts it: there is
 // only one, in whatever batches it comes again.

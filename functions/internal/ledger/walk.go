@@ -120,7 +120,7 @@ func spanned(q store.Query, prefix string, from, to time.Time) store.Query {
 		q.From = prefix + millis(from.UnixMilli())
 	}
 	if !to.IsZero() {
-		q.To = prefix + millis(to.UnixMilli()-1) + "0" // behind all of that millisecond
+		q.To = prefix + millis(to.Add(time.Millisecond-1).UnixMilli()) // before all of the next millisecond
 	}
 	return q
 }

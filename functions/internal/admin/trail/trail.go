@@ -68,8 +68,9 @@ type Trail struct {
 // partition holds the whole trail, in the order of time.
 const partition = "changes"
 
-// stamp is the form of the time in an entry's id.
-const stamp = "20060102T150405.000Z"
+// stamp is the form of the time in an entry's id: fine enough that changes made
+// one after the other stand in that order.
+const stamp = "20060102T150405.000000000Z"
 
 // Do makes a change and records it. It calls change once, after the entry is
 // durable, and not at all where that fails; change may fill in c.After, and its

@@ -119,3 +119,28 @@ func TestStateIsBounded(t *testing.T) {
 		t.Errorf("%d bytes", len(s))
 	}
 }
+
+// TestOrderWithinAMillisecond: what was done later is listed first, however soon.
+func TestOrderWithinAMillisecond(t *testing.T) {
+	now, want := start, ""
+	log := trail.Trail{Store: store.NewMemory(store.MemoryConfig{}), Now: func() time.Time { return now }}
+	for i := range 20 {
+		target := string(rune('a' + i))
+		want = target + want
+		if err := log.Do(t.Context(), &trail.Change{Target: target}, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Microsecond)
+	}
+	all, _, err := log.List(t.Context(), start, now, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, c := range all {
+		got += c.Target
+	}
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
