@@ -79,6 +79,7 @@ func (s *session) take(by mark, events []*booking) bool {
 		return false
 	}
 	by.before = s.last
+	newest := int64(0) // microseconds of the latest event, once they are asked for
 	for _, b := range events {
 		s.sums.Add(&b.sums)
 		s.see(&b.event)
@@ -86,19 +87,24 @@ func (s *session) take(by mark, events []*booking) bool {
 		if s.first == 0 || at < s.first {
 			s.first = at
 		}
-		if at > s.last || at == s.last && s.precedes(&b.event) {
-			s.last, s.latest = at, b.text
+		if at == s.last && newest == 0 {
+			newest = s.newest()
+		}
+		if micros := b.event.Time.UnixMicro(); at > s.last || at == s.last && micros >= newest {
+			s.last, s.latest, newest = at, b.text, micros
 		}
 	}
 	s.marks = s.marks.with(by)
 	return true
 }
 
-// precedes reports whether the latest event is older than one of the same
-// millisecond.
-func (s *session) precedes(e *Event) bool {
+// newest is the latest event's time in microseconds, 0 where there is none.
+func (s *session) newest() int64 {
 	latest, err := decodeEvent(s.latest)
-	return err != nil || !latest.Time.After(e.Time)
+	if err != nil {
+		return 0
+	}
+	return latest.Time.UnixMicro()
 }
 
 func (s *session) see(e *Event) {
