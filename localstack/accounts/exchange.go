@@ -160,6 +160,11 @@ func (x *exchange) pause(d time.Duration) bool {
 func (x *exchange) head(status int, contentType string) {
 	h := x.w.Header()
 	h["Content-Type"] = []string{contentType}
+	if x.fault != nil && x.fault.Kind == Mislabelled {
+		if h["Content-Type"] = nil; x.fault.ContentType != "" { // present without a value: nothing is guessed
+			h["Content-Type"] = []string{x.fault.ContentType}
+		}
+	}
 	if x.anthropic {
 		x.anthropicHeaders(h)
 	} else {

@@ -38,13 +38,14 @@ const (
 	SlowFirstByte Kind = "slow_first_byte" // Delay before the headers
 	SlowTokens    Kind = "slow_tokens"     // Delay before each output event, or between headers and JSON
 	BadUsage      Kind = "bad_usage"       // usage of wrong types
+	Mislabelled   Kind = "mislabelled"     // the usual answer under ContentType
 )
 
 // kinds lists all of them, for errors and for checking.
 func kinds() []Kind {
 	return []Kind{RateLimit, Quota, ServerError, Overloaded, Unauthorized, Billing, NotFound, ContextOverflow,
 		ContentPolicy, BadSignature, Redirect, Hang, ResetBefore, Empty, ResetAfter, Cut, ErrorEvent, Garbage,
-		SlowFirstByte, SlowTokens, BadUsage}
+		SlowFirstByte, SlowTokens, BadUsage, Mislabelled}
 }
 
 // Fault is what is to go wrong, and for whom. A call is struck by the first
@@ -70,6 +71,7 @@ type Fault struct {
 	Status       int           `json:"status,omitzero"`         // instead of the usual one
 	Code         string        `json:"code,omitzero"`           // instead of the usual error code
 	Message      string        `json:"message,omitzero"`        // instead of the usual wording
+	ContentType  string        `json:"content_type,omitzero"`   // of mislabelled; "": the header is left out
 	PlainError   bool          `json:"plain_error,omitzero"`    // error_event on Responses: the event "error", not response.failed
 }
 

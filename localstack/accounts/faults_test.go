@@ -285,3 +285,19 @@ func TestRedirect(t *testing.T) {
 		t.Errorf("a client that followed is not seen: %+v", c)
 	}
 }
+
+// Whatever an answer is called, it is the usual one.
+func TestMislabelled(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		for _, target := range targets(stream) {
+			for _, label := range []string{"text/plain", ""} {
+				a, url := start(t, accounts.Config{})
+				accounts.InjectT(t, a, accounts.Fault{Kind: accounts.Mislabelled, ContentType: label, Times: 1})
+				got, then := must(t, http.MethodPost, url+target.path, target.body), must(t, http.MethodPost, url+target.path, target.body)
+				if values := got.header.Values("Content-Type"); got.status != 200 || strings.Join(values, "") != label || len(got.body) != len(then.body) || then.header.Get("Content-Type") == label {
+					t.Errorf("%s, stream %v: %d %q, then %q\n%s", target.protocol, stream, got.status, values, then.header.Get("Content-Type"), got.body)
+				}
+			}
+		}
+	}
+}

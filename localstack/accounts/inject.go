@@ -33,7 +33,7 @@ func (x *exchange) inject() bool {
 		x.w.Header().Set("Location", "/redirected"+x.r.URL.RequestURI())
 		x.plain(http.StatusTemporaryRedirect, nil)
 		return false
-	case SlowFirstByte, SlowTokens, BadUsage:
+	case SlowFirstByte, SlowTokens, BadUsage, Mislabelled:
 		return true
 	}
 	if f.within() {

@@ -86,6 +86,10 @@ func parse(args []string, lookup func(string) (string, bool), errs io.Writer) (o
 	flags.StringVar(&o.prefix, "prefix", o.prefix, "of the tables' `names`")
 	flags.StringVar(&o.replace, "replace", "", "the `REVISION` that the document takes the place of")
 	flags.BoolVar(&o.check, "check", false, "say what is wrong with the document and write nothing")
+	flags.Usage = func() {
+		fmt.Fprint(errs, "usage: seed [-prefix holdfast-] [-replace REVISION] FILE\n       seed -check FILE\n")
+		flags.PrintDefaults()
+	}
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -65,7 +65,7 @@ func (b bench) seed(text string, args ...string) (code int, out string) {
 	return code, said.String()
 }
 
-var revisionForm = regexp.MustCompile(`[0-9]{8}T[0-9]{6}\.[0-9]{3}-[A-Z2-7]{8}`)
+var revisionForm = regexp.MustCompile(`[0-9]{8}T[0-9]{6}\.[0-9]+-[A-Z2-7]{8}`)
 
 // TestSeed follows an operator: the first document, the same again, another one
 // without and with the revision that it replaces, and an old page of notes.

@@ -85,6 +85,10 @@ func parse(args []string, errs io.Writer) (*probe, []string, error) {
 	flags.StringVar(&p.endpoint, "endpoint", "chat", "`chat`, responses or messages")
 	flags.StringVar(&p.origin, "origin", "https://page.example.com", "the `ORIGIN` of a page that may call")
 	unsupported := flags.String("unsupported", "", "`CHECKS` that the place cannot pass, separated by commas")
+	flags.Usage = func() {
+		fmt.Fprintln(errs, "usage: smoke [-model NAME] [-endpoint chat] [-origin URL] [-unsupported CHECK,...] URL KEY")
+		flags.PrintDefaults()
+	}
 	if err := flags.Parse(args); err != nil {
 		return nil, nil, err
 	}

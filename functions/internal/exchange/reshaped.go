@@ -4,18 +4,31 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"mime"
 	"net/http"
 
 	"holdfast/functions/internal/upstream"
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/bridge"
+	"holdfast/functions/internal/wire/sse"
 	"holdfast/routing"
 )
 
-// Some deployments do not answer in the form that was asked for. On the unified
-// routes the client gets that form all the same, or another deployment is asked. The
-// bypass leaves answers as they are.
+// Some deployments do not answer in the form that was asked for, or call their answer
+// what it is not. On the unified routes the client gets the form that it wants all the
+// same, or another deployment is asked. The bypass leaves answers as they are. How an
+// answer begins says what it is; its content type counts where that says nothing.
+
+// onePiece reports whether an answer is one of JSON, not of events, by its first byte
+// (0: there is none).
+func onePiece(first byte, h http.Header) bool {
+	return first == '{' || !isStream(h) && !sse.Opens(first)
+}
+
+// begun is a body of which the beginning has been read.
+type begun struct {
+	io.Reader
+	io.Closer
+}
 
 // untold reports whether a whole answer has come where events were asked for. One
 // that is still being made has nothing to tell yet.
@@ -37,8 +50,7 @@ func (e *exchange) streamed(ctx context.Context, from *upstream.Response, sent w
 // gathered is the answer in one piece where it has come as events unasked; else the
 // body as it is.
 func (e *exchange) gathered(h http.Header, sent, body []byte) []byte {
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	if kind != eventStream || e.facts.Stream || e.in.Bypass != nil || e.codec.follow == nil {
+	if !sse.Opens(sse.First(body)) || e.facts.Stream || e.in.Bypass != nil || e.codec.follow == nil {
 		return body
 	}
 	whole, err := bridge.Gathered(e.protocol(), sent, body)

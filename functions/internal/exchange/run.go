@@ -150,7 +150,7 @@ func (e *exchange) try(ctx context.Context) (t tried) {
 	switch {
 	case answer.Status != http.StatusOK && (e.codec.task == "" || answer.Status/100 != 2):
 		return e.rejected(answer)
-	case e.facts.Stream && isStream(answer.Header):
+	case e.facts.Stream || e.in.Bypass != nil && e.codec.follow != nil: // the bypass passes on what comes
 		return e.relay(ctx, answer, rewritten)
 	}
 	return e.whole(ctx, answer, rewritten)

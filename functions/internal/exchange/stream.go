@@ -39,17 +39,24 @@ type relay struct {
 }
 
 // relay follows a streamed answer. Events are sent as soon as the upstream
-// pauses; those that arrive together leave together.
+// pauses; those that arrive together leave together. What turns out to be in one
+// piece is passed on as that.
 func (e *exchange) relay(ctx context.Context, answer *upstream.Response, rewritten wire.Rewritten) tried {
-	reading := e.speaks(e.serving.Target).follow(e.counting())
-	e.following = reading
-	r := &relay{exchange: e, ctx: ctx, answer: answer, reading: reading, added: rewritten.UsageAdded, events: sse.NewReader(answer.Body, 0), shape: e.guarding(e.shaper())}
 	room, _ := e.rooms.Get().(*room)
 	if room == nil {
 		room = newRoom()
 	}
+	events := sse.NewReader(answer.Body, 0)
+	events.Use(room.read)
+	if onePiece(events.First(), answer.Header) {
+		answer.Body = begun{events.Rest(), answer.Body}
+		defer e.rooms.Put(room)
+		return e.whole(ctx, answer, rewritten)
+	}
+	reading := e.speaks(e.serving.Target).follow(e.counting())
+	e.following = reading
+	r := &relay{exchange: e, ctx: ctx, answer: answer, reading: reading, added: rewritten.UsageAdded, events: events, shape: e.guarding(e.shaper())}
 	r.held = room.held[:0]
-	r.events.Use(room.read)
 	whole, t := r.follow()
 	e.rooms.Put(room.left(r))
 	if !whole {
