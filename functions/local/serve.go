@@ -69,7 +69,7 @@ func serve(ctx context.Context, s settings, out, errs io.Writer) error {
 	gateway, err := app.New(ctx, app.Options{
 		Environment: s.environment, Environ: s.environ, Document: doc, Store: records,
 		FromFile: from == fromFile, CallerKey: from == fromEnvironment,
-		Force: s.force, Demo: urls, Console: web.Files(), Credit: chain.Credit, Log: log,
+		Force: s.force, Elsewhere: s.lambda > 0, Demo: urls, Console: web.Files(), Credit: chain.Credit, Log: log,
 	})
 	if err != nil {
 		return err

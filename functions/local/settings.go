@@ -59,6 +59,14 @@ func readSettings(args, environ []string, errs io.Writer) (settings, error) {
 			s.file = defaultFile
 		}
 	}
+	if s.force && s.file == "" {
+		err := errors.New("-config-force replaces the stored revision by a file, and there is none: name it with -config FILE, or write " + defaultFile)
+		fmt.Fprintln(errs, "holdfast:", err)
+		return s, err
+	}
+	if given(flags, "data") && s.store != "bolt" {
+		fmt.Fprintf(errs, "warning: -data is the place of -store bolt; -store %s does not use it\n", s.store)
+	}
 	if !given(flags, "demo") {
 		found, problems := catalog.Discover(environ)
 		s.demo = s.file == "" && found == nil && len(problems) == 0

@@ -90,13 +90,29 @@ func (d *decoder) fields(node *yaml.Node, v reflect.Value, path string) {
 	}
 	for _, e := range d.entries(node, path) {
 		if i, ok := known[e.key]; ok {
+			before := len(d.list)
 			d.value(e.value, v.Field(i), e.path)
+			if v.Type().Field(i).Tag.Get("zero") == "refused" && len(d.list) == before {
+				d.notZero(e, v.Field(i))
+			}
 			continue
 		}
 		if !d.spend(e.path) {
 			return
 		}
 		d.errorf(e.path, "unknown field%s", didYouMean(e.key, slices.Collect(maps.Keys(known))))
+	}
+}
+
+// notZero refuses a zero that is written where it would be taken for nothing at
+// all: what stands in a document means what it says.
+func (d *decoder) notZero(e entry, v reflect.Value) {
+	node := e.value
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if v.IsZero() && tagOf(node) != tagNull {
+		d.errorf(e.path, "must be more than 0; leave it out to have the default")
 	}
 }
 

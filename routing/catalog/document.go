@@ -15,6 +15,8 @@
 package catalog
 
 // Document is the whole configuration, field by field as an operator writes it.
+// Where a zero stands for a value that was left out and would mean something else
+// if it were written, the tag zero:"refused" has Parse refuse a written one.
 type Document struct {
 	Session       Session        `json:"session"`
 	Affinity      Affinity       `json:"affinity"`
@@ -91,11 +93,11 @@ type Deployment struct {
 	Weight        *float64     `json:"weight,omitzero"`  // default 1; 0 excludes
 	Enabled       *bool        `json:"enabled,omitzero"` // default true
 	Limits        Limits       `json:"limits,omitzero"`
-	Timeout       Duration     `json:"timeout,omitzero"`      // default 60s: first byte of a streamed attempt
-	TimeoutJSON   Duration     `json:"timeout_json,omitzero"` // default 600s: first byte of a JSON attempt
-	IdleTimeout   Duration     `json:"idle_timeout,omitzero"` // default 120s: between bytes
-	CacheTTL      Duration     `json:"cache_ttl,omitzero"`    // 0: affinity.ttl
-	Price         *Price       `json:"price,omitzero"`        // nil: unknown
+	Timeout       Duration     `json:"timeout,omitzero" zero:"refused"`      // default 60s: first byte of a streamed attempt
+	TimeoutJSON   Duration     `json:"timeout_json,omitzero" zero:"refused"` // default 600s: first byte of a JSON attempt
+	IdleTimeout   Duration     `json:"idle_timeout,omitzero" zero:"refused"` // default 120s: between bytes
+	CacheTTL      Duration     `json:"cache_ttl,omitzero"`                   // 0: affinity.ttl
+	Price         *Price       `json:"price,omitzero"`                       // nil: unknown
 }
 
 // Capabilities that are unset are assumed.
@@ -105,7 +107,7 @@ type Capabilities struct {
 	Images     *bool `json:"images,omitzero"`
 	Documents  *bool `json:"documents,omitzero"`
 	JSONSchema *bool `json:"json_schema,omitzero"`
-	Context    int   `json:"context,omitzero"` // tokens; 0: unknown
+	Context    int   `json:"context,omitzero" zero:"refused"` // tokens; 0: unknown
 }
 
 // Limits are per minute, except concurrency; 0 is none.
@@ -166,7 +168,7 @@ type Template struct {
 
 // RetryPolicy counts all attempts on one deployment, the first included.
 type RetryPolicy struct {
-	MaxAttempts int `json:"max_attempts,omitzero"` // default 2
+	MaxAttempts int `json:"max_attempts,omitzero" zero:"refused"` // default 2
 }
 
 // Rule overrides the strategy and weights of one model or group. Weights that
@@ -179,7 +181,7 @@ type Rule struct {
 // ResponseCache is the opt-in exact-match cache of answers.
 type ResponseCache struct {
 	Enabled bool     `json:"enabled,omitzero"`
-	TTL     Duration `json:"ttl,omitzero"` // default 10m
+	TTL     Duration `json:"ttl,omitzero" zero:"refused"` // default 10m
 }
 
 // Platform names the template of callers who have no other.
@@ -233,8 +235,8 @@ type Budget struct {
 // Match and MaxBytes is set.
 type Guardrail struct {
 	Name     string `json:"name"`
-	Match    string `json:"match,omitzero"`     // RE2
-	MaxBytes int    `json:"max_bytes,omitzero"` // of all text together; 0: no bound
-	On       string `json:"on,omitzero"`        // input, output
-	Action   string `json:"action"`             // block, redact (of a match only), log
+	Match    string `json:"match,omitzero"`                    // RE2
+	MaxBytes int    `json:"max_bytes,omitzero" zero:"refused"` // of all text together; 0: no bound
+	On       string `json:"on,omitzero"`                       // input, output
+	Action   string `json:"action"`                            // block, redact (of a match only), log
 }

@@ -95,6 +95,21 @@ func TestParseProblems(t *testing.T) {
 		{"duplicate map key", "models: [{weights: {a.b: 1, a.b: 2}}]", []string{`models[0].weights["a.b"]: given twice; keep one`}},
 		{"duplicate JSON name", `{"keys": [{"id": "a", "id": "b"}]}`, []string{"keys[0].id: given twice; keep one"}},
 		{"escaped duplicate JSON name", `{"keys": [{"id": "a", "\u0069d": "b"}]}`, []string{"keys[0].id: given twice; keep one"}},
+		{"zeros that would be taken for nothing", `templates: [{retry_policy: {max_attempts: 0}, response_cache: {ttl: 0}}, {retry_policy: {max_attempts: }}]
+deployments: [{timeout: 0, timeout_json: "0s", idle_timeout: &zero 0, capabilities: {context: 0}, cache_ttl: 0, limits: {rpm: 0, tpm: 0, concurrency: 0}, weight: 0}, {timeout: *zero}]
+guardrails: [{match: x, max_bytes: 0}]
+`, []string{
+			"templates[0].retry_policy.max_attempts: must be more than 0; leave it out to have the default",
+			"templates[0].response_cache.ttl: must be more than 0; leave it out to have the default",
+			"deployments[0].timeout: must be more than 0; leave it out to have the default",
+			"deployments[0].timeout_json: must be more than 0; leave it out to have the default",
+			"deployments[0].idle_timeout: must be more than 0; leave it out to have the default",
+			"deployments[0].capabilities.context: must be more than 0; leave it out to have the default",
+			"deployments[1].timeout: must be more than 0; leave it out to have the default",
+			"guardrails[0].max_bytes: must be more than 0; leave it out to have the default"}},
+		{"zero in JSON", `{"templates": [{"retry_policy": {"max_attempts": 0}}, {"retry_policy": {"max_attempts": "0"}}]}`, []string{
+			"templates[0].retry_policy.max_attempts: must be more than 0; leave it out to have the default",
+			"templates[1].retry_policy.max_attempts: must be a whole number, not text"}},
 		{"list for text", "connections: [{id: [a]}]", []string{"connections[0].id: must be text, not a list"}},
 		{"mapping for text", "connections: [{id: {a: b}}]", []string{"connections[0].id: must be text, not a mapping"}},
 		{"text for list", "keys: [{models: gpt}]", []string{"keys[0].models: must be a list, not text"}},

@@ -51,6 +51,21 @@ func (d *Document) LocalSecrets() map[string]string {
 	return secrets
 }
 
+// NewLiterals are the places of literal provider secrets that known, asked for
+// the local: reference that would stand for one, does not return: whoever has
+// read another document only cannot resolve them.
+func (d *Document) NewLiterals(known func(reference string) (secret string, found bool)) []string {
+	var paths []string
+	for i := range d.Connections {
+		for _, at := range literals(&d.Connections[i]) {
+			if secret, found := known(at.local); !found || secret != *at.secret {
+				paths = append(paths, fmt.Sprintf("connections[%d].auth.%s", i, at.field))
+			}
+		}
+	}
+	return paths
+}
+
 // LiteralPaths are the places of secrets that stand in the document itself,
 // which a deployment refuses.
 func (d *Document) LiteralPaths() []string {

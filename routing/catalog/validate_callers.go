@@ -30,7 +30,7 @@ func (v *validator) templates() {
 // maxAttempts bounds the calls that one deployment may cost an exchange.
 const maxAttempts = 20
 
-// attempts checks the numbers of retries and cooling; 0 attempts is the default.
+// attempts checks the numbers of retries and cooling; 0 attempts is none given.
 func (v *validator) attempts(path string, t *Template) {
 	switch n := t.RetryPolicy.MaxAttempts; {
 	case n < 0:

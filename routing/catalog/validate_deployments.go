@@ -60,6 +60,9 @@ func (v *validator) protocol(path string, d *Deployment, preset Preset, known bo
 			v.warnf(path+".protocol", "%s does not speak %s at its own address, but %s", preset.Provider, protocol, strings.Join(preset.Protocols, ", "))
 		}
 	}
+	if d.Endpoints != nil && len(d.Endpoints) == 0 {
+		v.errorf(path+".endpoints", "empty; leave it out for every conversation endpoint, or set enabled: false")
+	}
 	for i, endpoint := range d.Endpoints {
 		at := fmt.Sprintf("%s.endpoints[%d]", path, i)
 		v.oneOf(at, endpoint, required, Chat, Responses, Messages, Embeddings, Videos)
@@ -72,7 +75,7 @@ func (v *validator) protocol(path string, d *Deployment, preset Preset, known bo
 	}
 }
 
-// timers checks a deployment's waits. Zero stands for the default.
+// timers checks a deployment's waits; zero is none given.
 func (v *validator) timers(path string, d *Deployment) {
 	v.duration(path+".timeout", d.Timeout)
 	v.duration(path+".timeout_json", d.TimeoutJSON)

@@ -32,10 +32,15 @@ func (c *Configuration) Stored(ctx context.Context) ([]byte, string, error) {
 }
 
 // Replace makes a document rule if the given revision is still in force. Its
-// literal secrets stay in this process.
+// literal secrets stay in this process, which is a warning, and a problem where
+// other processes call the providers: they would have no key.
 func (c *Configuration) Replace(ctx context.Context, from string, doc *catalog.Document) (string, []catalog.Problem, error) {
 	if _, problems := Compile(doc, "", c.environ, c.secrets); catalog.HasErrors(problems) {
 		return "", problems, nil
+	}
+	found := c.newLiterals(doc)
+	if catalog.HasErrors(found) {
+		return "", found, nil
 	}
 	head, err := c.revisions.head(ctx)
 	if err != nil {
@@ -49,7 +54,21 @@ func (c *Configuration) Replace(ctx context.Context, from string, doc *catalog.D
 		return "", nil, err
 	}
 	_, err = c.Follow(ctx, []store.Handle{head})
-	return revisionOf(head), nil, err
+	return revisionOf(head), found, err
+}
+
+// newLiterals tells of provider secrets in a document that no file has brought to
+// the processes that need them.
+func (c *Configuration) newLiterals(doc *catalog.Document) []catalog.Problem {
+	message := "a literal secret stays in this process: it is gone when that ends, and no other can use the connection; write env:NAME, ssm:/path or secretsmanager:arn"
+	if c.elsewhere {
+		message = "a literal secret would stay in this process, and others call the providers; keep it where they find it and write env:NAME, ssm:/path or secretsmanager:arn"
+	}
+	var found []catalog.Problem
+	for _, path := range doc.NewLiterals(c.secrets.local.get) {
+		found = append(found, catalog.Problem{Path: path, Message: message, Warning: !c.elsewhere})
+	}
+	return found
 }
 
 // maxRevision bounds the name of a revision, in bytes.

@@ -26,6 +26,7 @@ type Configuration struct {
 	revisions revisions
 	names     revision.Names
 	secrets   secrets
+	elsewhere bool // other processes call the providers
 	environ   []string
 	log       *slog.Logger
 	now       func() time.Time

@@ -43,6 +43,7 @@ type Options struct {
 	FromFile    bool              // the document is an operator's: it seeds the store
 	CallerKey   bool              // the document has no caller: one is made
 	Force       bool              // replace the stored revision by the document
+	Elsewhere   bool              // other processes, which read the same file, call the providers
 	Store       store.Store
 	Demo        map[string]string // base URLs of the simulated accounts, by name
 	Console     fs.FS             // the console's built front end; nil: this process serves none
@@ -91,7 +92,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.CallerKey {
 		doc, callerKey = withCaller(doc, secret)
 	}
-	configuration := &Configuration{secrets: references, environ: o.Environ, log: o.Log, now: o.Now}
+	configuration := &Configuration{secrets: references, elsewhere: o.Elsewhere, environ: o.Environ, log: o.Log, now: o.Now}
 	configuration.revisions = revisionsIn(guarded)
 	if problems := configuration.Use(doc, ""); catalog.HasErrors(problems) {
 		return nil, invalid(problems)

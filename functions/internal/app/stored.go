@@ -21,6 +21,7 @@ func stored(ctx context.Context, o Options, guarded *store.Guard) (*Gateway, err
 		environ: o.Environ, log: o.Log, now: o.Now,
 	}
 	configuration.secrets.away = o.Console != nil // a function of its own
+	configuration.elsewhere = o.Console != nil
 	var secret installationSecret
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) {

@@ -70,13 +70,26 @@ func requestURI(event *events.LambdaFunctionURLRequest) (string, error) {
 	return target, nil
 }
 
+// sessionHeader is the header whose lines mean something one by one: those that
+// differ contradict each other.
+const sessionHeader = "X-Session-Id"
+
 // requestHeader brings back the header's usual form. An event has cookies apart,
-// and one line for each name.
+// and one line for each name: a function URL joins repeated lines by a comma. Of
+// the session they are taken apart again, since a client that contradicts itself
+// is refused; the price is that behind a function URL an id cannot hold a comma
+// in this header (in the body it can).
 func requestHeader(event *events.LambdaFunctionURLRequest) (http.Header, error) {
 	header := make(http.Header, len(event.Headers)+1)
 	for name, value := range event.Headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return nil, errHeader
+		}
+		if strings.EqualFold(name, sessionHeader) {
+			for line := range strings.SplitSeq(value, ",") {
+				header.Add(name, strings.Trim(line, " \t"))
+			}
+			continue
 		}
 		header.Add(name, value)
 	}

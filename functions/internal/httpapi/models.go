@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/functions/internal/auth"
+	"holdfast/functions/internal/exchange"
 	"holdfast/functions/internal/wire"
 	"holdfast/routing/catalog"
 )
@@ -33,16 +35,10 @@ type anthropicModel struct {
 
 // models lists the models and groups that the caller may use.
 func (a *api) models(w http.ResponseWriter, r *http.Request) {
-	snapshot, principal, p := a.enter(r)
+	snapshot, principal, p := a.looked(r)
 	if p != nil {
 		refuse(w, r, p)
 		return
-	}
-	if fresh, _ := a.Configuration.Refresh(r.Context()); fresh != snapshot { // a list is asked for rarely, and believed long
-		if snapshot, principal, p = a.enter(r); p != nil {
-			refuse(w, r, p)
-			return
-		}
 	}
 	pools := snapshot.Catalog.Models(principal.Caller)
 	if r.Header.Get("Anthropic-Version") == "" {
@@ -67,6 +63,19 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 		body["first_id"], body["last_id"] = list[0].ID, list[len(list)-1].ID
 	}
 	answer(w, body)
+}
+
+// looked is enter under the newest configuration: what models there are is asked
+// for rarely, and believed long.
+func (a *api) looked(r *http.Request) (*exchange.Snapshot, auth.Principal, *wire.Problem) {
+	snapshot, principal, p := a.enter(r)
+	if p != nil {
+		return snapshot, principal, p
+	}
+	if fresh, _ := a.Configuration.Refresh(r.Context()); fresh != snapshot {
+		return a.enter(r)
+	}
+	return snapshot, principal, nil
 }
 
 // Bounds of a page in Anthropic's form, which has pages where OpenAI's has all.
@@ -112,7 +121,7 @@ func cut(pools []*catalog.Pool, query url.Values) (page []*catalog.Pool, more bo
 
 // model describes one model or group.
 func (a *api) model(w http.ResponseWriter, r *http.Request) {
-	snapshot, principal, p := a.enter(r)
+	snapshot, principal, p := a.looked(r)
 	if p != nil {
 		refuse(w, r, p)
 		return
