@@ -145,6 +145,7 @@ func TestConsoleOnLambda(t *testing.T) {
 	if a := get(t, front.URL+"/v1/models", keyA); a.StatusCode != 404 {
 		t.Errorf("the data plane is served: %d", a.StatusCode)
 	}
+	events(t, front.URL, 1) // booked after the answer, by another process
 	if a := admin(t, "GET", front.URL+"/admin/audit/sessions", ""); a.StatusCode != 200 || !strings.Contains(a.body, "scoped-") {
 		t.Errorf("the gateway's session is not seen: %d %s", a.StatusCode, a.body)
 	}

@@ -139,7 +139,7 @@ func totalled(t *testing.T, at string, all []booked) bool {
 func events(t *testing.T, at string, n int, filters ...string) []booked {
 	t.Helper()
 	var got []booked
-	for range 200 {
+	for range 1500 { // a store that was busy is tried again every second
 		if got = paged[booked](t, at+"/admin/audit/log?limit=200&"+strings.Join(filters, "&")); len(got) >= n && (len(filters) > 0 || totalled(t, at, got)) {
 			return got
 		}

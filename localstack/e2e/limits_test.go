@@ -92,7 +92,7 @@ func TestLeasesAreExact(t *testing.T) {
 // settledAll is settled over the logs of several gateways.
 func (r *rig) settledAll(others ...*process.Gateway) {
 	r.t.Helper()
-	for range 500 {
+	for range 5000 {
 		seen := strings.Count(r.Log(), `"outcome":"`)
 		for _, g := range others {
 			if g != r.Gateway {

@@ -220,7 +220,7 @@ func relayed(t *testing.T, row, endpoint string, a answer, status int) {
 // quiet waits until the gateway has done what it does after its answers.
 func (s *scene) quiet() {
 	s.t.Helper()
-	for range 2000 {
+	for range 7500 {
 		if strings.Count(s.Log(), `"outcome":"`) >= s.calls()-s.past {
 			return
 		}

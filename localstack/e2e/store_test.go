@@ -171,7 +171,7 @@ func TestP4Wire(t *testing.T) {
 // exchange's line is written after all else.
 func (r *rig) settled() {
 	r.t.Helper()
-	for range 500 {
+	for range 5000 {
 		if strings.Count(r.Log(), `"outcome":"`) >= r.calls() {
 			return
 		}
