@@ -121,10 +121,10 @@ export function useRevision(name: string) {
   })
 }
 
-// timeOf reads the time that a revision's name begins with, in ISO form; '' where
-// it has none.
+// timeOf reads the time that a revision's name begins with, in ISO form and to the
+// millisecond; '' where it has none.
 export function timeOf(revision: string): string {
-  const m = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})-/.exec(revision)
+  const m = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})\d*-/.exec(revision)
   return m ? `${m[1]}-${m[2]}-${m[3]}T${m[4]}:${m[5]}:${m[6]}.${m[7]}Z` : ''
 }
 

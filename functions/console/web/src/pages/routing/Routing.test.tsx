@@ -130,7 +130,7 @@ describe('the explain box', () => {
   })
 })
 
-const old = '20261130T101112.345-ABCDEFGH'
+const old = '20261130T101112.345678901-ABCDEFGH'
 
 describe('revisions', () => {
   it('are compared with the one in force and restored', async () => {
@@ -152,6 +152,7 @@ describe('revisions', () => {
   })
   it('say when they were stored', () => {
     expect(timeOf(old)).toBe('2026-11-30T10:11:12.345Z')
+    expect(timeOf('20261130T101112.345-ABCDEFGH')).toBe('2026-11-30T10:11:12.345Z') // an older one
     expect(timeOf('initial')).toBe('')
   })
   it('leave out what is far from a change', () => {
