@@ -167,6 +167,20 @@ func (a Account) Check(read []store.Handle, needs Amount, now time.Time) *Excess
 	return a.judge(store.Sum(read...), needs, now)
 }
 
+// Near reports whether a soft limit that what was read leaves room under is used
+// up once ending, which may or may not be in it yet, is booked. Strict limits are
+// counted before the call and are never near.
+func (a Account) Near(read []store.Handle, ending Amount, now time.Time) bool {
+	if a.Strict || ending == (Amount{}) {
+		return false
+	}
+	sums := store.Sum(read...)
+	sums[requests] += ending.Requests
+	sums[tokens] += ending.Tokens
+	sums[money] += ending.Nanos
+	return a.judge(sums, Amount{}, now) != nil
+}
+
 // judge compares counters, which do not hold needs yet, with the limits.
 func (a Account) judge(sums map[string]int64, needs Amount, now time.Time) *Excess {
 	if !a.Strict {

@@ -96,6 +96,7 @@ func (e *exchange) succeed(ctx context.Context, answer wire.Answer, from *upstre
 		defer cancel()
 	}
 	e.bill(booked, answer)
+	e.closing()
 	if err := e.publish(booked, answer); err != nil {
 		e.Log.WarnContext(ctx, "a response cannot be continued", "request_id", e.in.ID, "error", err)
 		notice = lost

@@ -95,6 +95,7 @@ func (e *exchange) replay() {
 		e.line.Usage = &e.found.Usage
 	}
 	e.line.FirstByte = e.Now().Sub(e.in.Start)
+	e.closing()
 	_ = e.reply.body(e.found.Body, http.StatusOK, func(h http.Header) {
 		h.Set("Content-Type", e.found.ContentType)
 		h.Set("X-Holdfast-Cache", "hit")

@@ -58,6 +58,7 @@ func (e *exchange) made() int {
 // with it.
 func (e *exchange) refuse(p *wire.Problem) {
 	e.line.Status, e.line.ErrorCode = p.Status, string(p.Code)
+	e.closing()
 	e.settle()
 	if e.reply.started() {
 		e.breakOff(p)
@@ -143,6 +144,7 @@ func (e *exchange) pass(t tried) {
 		e.refuse(told(t).After(e.step.RetryAfter))
 		return
 	}
+	e.closing()
 	e.settle()
 	e.line.Status, e.line.ErrorCode = t.status, orElse(t.fault.Code, t.fault.Type)
 	_ = e.reply.body(e.presentable(t), t.status, func(h http.Header) {

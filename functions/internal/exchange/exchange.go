@@ -29,6 +29,7 @@ import (
 	"holdfast/affinity/identity"
 	"holdfast/affinity/store"
 	"holdfast/functions/internal/auth"
+	"holdfast/functions/internal/budget"
 	"holdfast/functions/internal/ledger"
 	"holdfast/functions/internal/telemetry"
 	"holdfast/functions/internal/upstream"
@@ -65,8 +66,9 @@ type Config struct {
 type Exchange struct {
 	Config
 	codecs map[string]*codec
-	turns  atomic.Uint64 // round-robin plans of this process
-	rooms  sync.Pool     // *room
+	turns  atomic.Uint64  // round-robin plans of this process
+	ending budget.Closing // what is about to be booked to callers' limits
+	rooms  sync.Pool      // *room
 }
 
 // New returns an Exchange.

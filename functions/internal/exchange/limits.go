@@ -19,15 +19,23 @@ type allowances struct {
 	read     [][]store.Handle // by account
 	held     *budget.Reservation
 	estimate budget.Amount
+	ending   []budget.Amount // by account: about to be booked when they were read; nil: nothing
+	granted  bool            // the exchange is to be booked
+	booked   func()          // ends what closing began; nil: it has not yet
 }
 
 // allowanceKeys lists the counters of the caller's limits: none for a caller
 // without any, ten at most.
 func (e *exchange) allowanceKeys() []store.Key {
 	e.allowed = allowances{accounts: budget.Accounts(e.in.Principal.Caller, e.Now())}
+	e.allowed.ending = e.ending.Seen(e.allowed.accounts)
+	return e.allowed.keys()
+}
+
+func (a *allowances) keys() []store.Key {
 	var keys []store.Key
-	for _, a := range e.allowed.accounts {
-		keys = append(keys, a.Keys()...)
+	for _, account := range a.accounts {
+		keys = append(keys, account.Keys()...)
 	}
 	return keys
 }
@@ -56,7 +64,7 @@ func (e *exchange) allow(ctx context.Context) *wire.Problem {
 		if len(strict) > 0 {
 			return uncounted()
 		}
-		e.later(e.bookAllowances)
+		e.grant()
 		return nil
 	}
 	if len(strict) > 0 {
@@ -66,24 +74,42 @@ func (e *exchange) allow(ctx context.Context) *wire.Problem {
 				"Use another model or ask the operator for a price.").After(time.Hour)
 		}
 	}
-	var worst *budget.Excess
-	for i, a := range accounts {
-		worst = budget.Later(worst, a.Check(e.allowed.read[i], e.allowed.estimate, e.Now()))
+	if e.near(e.Now()) {
+		e.caughtUp(ctx)
+	}
+	worst, p := e.admit(ctx, strict)
+	if worst != nil && e.caughtUp(ctx) { // what is settled for less makes room
+		worst, p = e.admit(ctx, strict)
 	}
 	if worst != nil {
-		return e.exceeded(worst)
+		p = e.exceeded(worst)
 	}
-	if len(strict) > 0 {
-		if p := e.reserve(ctx, strict); p != nil {
-			return p
-		}
+	if p == nil {
+		e.grant()
 	}
+	return p
+}
+
+// grant lets the exchange use up what it was allowed, which is booked afterwards.
+func (e *exchange) grant() {
+	e.allowed.granted = true
 	e.later(e.bookAllowances)
-	return nil
+}
+
+// admit judges all limits by what was read, and reserves the strict ones.
+func (e *exchange) admit(ctx context.Context, strict []budget.Account) (*budget.Excess, *wire.Problem) {
+	var worst *budget.Excess
+	for i, a := range e.allowed.accounts {
+		worst = budget.Later(worst, a.Check(e.allowed.read[i], e.allowed.estimate, e.Now()))
+	}
+	if worst != nil || len(strict) == 0 {
+		return worst, nil
+	}
+	return e.reserve(ctx, strict)
 }
 
 // reserve holds the estimate of all strict limits: one round trip more.
-func (e *exchange) reserve(ctx context.Context, strict []budget.Account) *wire.Problem {
+func (e *exchange) reserve(ctx context.Context, strict []budget.Account) (*budget.Excess, *wire.Problem) {
 	var others []map[string]int64
 	for i, a := range e.allowed.accounts {
 		if a.Strict {
@@ -99,12 +125,12 @@ func (e *exchange) reserve(ctx context.Context, strict []budget.Account) *wire.P
 	switch {
 	case err != nil:
 		e.Log.WarnContext(ctx, "a strict limit cannot be reserved", "request_id", e.in.ID, "error", err)
-		return uncounted()
+		return nil, uncounted()
 	case excess != nil:
-		return e.exceeded(excess)
+		return excess, nil
 	}
 	e.allowed.held = held
-	return nil
+	return nil, nil
 }
 
 // uncounted refuses who is under a strict limit that nobody can count.
@@ -125,14 +151,10 @@ func (e *exchange) exceeded(x *budget.Excess) *wire.Problem {
 // bookAllowances counts what the exchange has used. Where an answer was begun
 // and nobody knows what it has used, strict limits are charged the estimate.
 func (e *exchange) bookAllowances(ctx context.Context) {
-	used := budget.Amount{Requests: 1}
-	if u := e.line.Usage; u != nil && e.found == nil {
-		used.Tokens = total(*u)
-	}
-	switch {
-	case e.line.Cost != nil:
-		used.Nanos = budget.Nanos(*e.line.Cost)
-	case e.line.Usage != nil && e.hasBudget():
+	e.closing()
+	defer e.allowed.booked()
+	used := e.consumed()
+	if e.line.Usage != nil && e.line.Cost == nil && e.hasBudget() {
 		e.Log.WarnContext(ctx, "a budget was not charged: no price is known", "request_id", e.in.ID, "deployment", e.line.Deployment)
 	}
 	now := e.Now()

@@ -15,6 +15,7 @@ func (e *exchange) later(work func(context.Context)) { e.rest = append(e.rest, w
 // line: whoever reads it finds all else done.
 func (e *exchange) settleLater(ctx context.Context) {
 	e.line.End = e.Now()
+	e.closing() // where the answer did not end as it should
 	e.After(ctx, func(ctx context.Context) {
 		e.sideBySide(ctx, e.rest)
 		e.safely(ctx, e.report)
