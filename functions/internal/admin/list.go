@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/functions/internal/wire"
 )
@@ -32,7 +33,8 @@ func limitOf(r *http.Request) (int, *wire.Problem) {
 }
 
 // timeOf reads a bound of time: an instant, or the first moment (UTC) of a day.
-// The zero time is none.
+// The zero time is none. What is before 1970 or after the year 9999 stands for that
+// bound: nothing was written down there, and the store's order knows no such times.
 func timeOf(r *http.Request, name string) (time.Time, *wire.Problem) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -41,10 +43,22 @@ func timeOf(r *http.Request, name string) (time.Time, *wire.Problem) {
 	zoned := strings.ReplaceAll(text, " ", "+") // which an unencoded + has become
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, zoned); err == nil {
-			return at, nil
+			return within(at.UTC()), nil
 		}
 	}
 	return time.Time{}, wire.Refuse(wire.InvalidRequest).About(name).Saying(name + " must be a date (2027-01-31) or a time with its zone (2027-01-31T18:00:00Z).")
+}
+
+// within is the nearest time that lists are kept by.
+func within(at time.Time) time.Time {
+	first, last := time.Unix(0, 0).UTC(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	switch {
+	case at.Before(first):
+		return first
+	case at.After(last):
+		return last
+	}
+	return at
 }
 
 // badCursor refuses a cursor that no page has given.
@@ -105,7 +119,7 @@ func row(columns []string, entry any) []string {
 
 // inert keeps a spreadsheet from taking text for a formula.
 func inert(text string) string {
-	if text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0 {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text
 	}
 	return text
