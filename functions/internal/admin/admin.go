@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -120,10 +121,14 @@ func sound(r *http.Request) *wire.Problem {
 	return nil
 }
 
-// methods serves each method by its own function, and says which there are.
+// methods serves each method by its own function, and says which there are. What
+// can be read can be asked for its headers alone: the host leaves the body out.
 func methods(by map[string]http.HandlerFunc) http.HandlerFunc {
+	if by["GET"] != nil {
+		by["HEAD"] = by["GET"]
+	}
 	var known []string
-	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
 		if by[m] != nil {
 			known = append(known, m)
 		}
@@ -186,13 +191,16 @@ const maxDrain = 32 << 20
 
 // body reads a request's body, at most limit bytes.
 func body(r *http.Request, limit int64) ([]byte, *wire.Problem) {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, wire.Refuse(wire.UnsupportedMediaType).Saying("Compressed request bodies are not taken. Send it without Content-Encoding.")
+	}
 	read, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
 	case err != nil:
 		return nil, wire.Refuse(wire.InvalidRequest).Saying("The request body did not arrive whole. Send it again.")
 	case int64(len(read)) > limit:
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // so that the client reads the answer
-		return nil, wire.Refuse(wire.RequestTooLarge)
+		return nil, wire.Refuse(wire.RequestTooLarge).Saying("The request body is larger than " + strconv.FormatInt(limit>>10, 10) + " KiB, the limit of this route. Send less.")
 	}
 	return read, nil
 }
