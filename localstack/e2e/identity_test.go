@@ -144,7 +144,7 @@ func TestI2(t *testing.T) {
 			t.Errorf("%s, a comma in the header: %d %q", endpoint, a.StatusCode, sessionOf(a))
 		}
 	}
-	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("é", 128), "会話-42", "a b", "ses:/\\\"'%0d"} {
+	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("é", 128), "会話-42", "a b", "chat, the second", "ses:/\\\"'%0d"} {
 		for _, endpoint := range protocols() {
 			plain := ask(endpoint, false, user("Hello"))
 			inHeader := post(t, r.URL+route(endpoint), plain, "X-Session-Id", id)

@@ -77,8 +77,7 @@ const sessionHeader = "X-Session-Id"
 // requestHeader brings back the header's usual form. An event has cookies apart,
 // and one line for each name: a function URL joins repeated lines by a comma. Of
 // the session they are taken apart again, since a client that contradicts itself
-// is refused; the price is that behind a function URL an id cannot hold a comma
-// in this header (in the body it can).
+// is refused.
 func requestHeader(event *events.LambdaFunctionURLRequest) (http.Header, error) {
 	header := make(http.Header, len(event.Headers)+1)
 	for name, value := range event.Headers {
@@ -86,9 +85,7 @@ func requestHeader(event *events.LambdaFunctionURLRequest) (http.Header, error) 
 			return nil, errHeader
 		}
 		if strings.EqualFold(name, sessionHeader) {
-			for line := range strings.SplitSeq(value, ",") {
-				header.Add(name, strings.Trim(line, " \t"))
-			}
+			header[sessionHeader] = append(header[sessionHeader], apart(value)...)
 			continue
 		}
 		header.Add(name, value)
@@ -101,6 +98,20 @@ func requestHeader(event *events.LambdaFunctionURLRequest) (http.Header, error) 
 		header.Set("Cookie", cookies)
 	}
 	return header, nil
+}
+
+// apart takes lines apart that a function URL has joined. It puts no space behind
+// its comma, so an id with a comma and a space stays whole; the price is that one
+// with a bare comma cannot be sent in this header (in the body it can).
+func apart(joined string) (lines []string) {
+	for piece := range strings.SplitSeq(joined, ",") {
+		if n := len(lines); n > 0 && strings.HasPrefix(piece, " ") {
+			lines[n-1] += "," + piece
+			continue
+		}
+		lines = append(lines, piece)
+	}
+	return lines
 }
 
 // requestBody returns the body with its length in bytes.
