@@ -75,8 +75,11 @@ func TestBudgetsAreTold(t *testing.T) {
 				ID       string
 				Spending *shownBudget
 			}](t, admin(t, "GET", r.URL+"/admin/keys", ""))
-			if len(keys) != 1 || keys[0].Spending == nil || *keys[0].Spending.Spent <= 0 {
+			if len(keys) != 3 || keys[0].ID != "ci" || keys[0].Spending == nil || *keys[0].Spending.Spent <= 0 {
 				t.Fatalf("the stored key: %+v", keys)
+			}
+			if keys[1].ID != "a" || keys[1].Spending == nil || *keys[1].Spending.Spent != *all[3].Spent || keys[2].Spending != nil {
+				t.Errorf("the configured ones: %+v", keys[1:])
 			}
 			ci := *keys[0].Spending.Spent
 			if org, team, idle, key := *all[0].Spent, *all[1].Spent, *all[2].Spent, *all[3].Spent; math.Abs(org-paid) > 1e-7 || org != team || idle != 0 || math.Abs(key+ci-team) > 1e-9 {

@@ -256,17 +256,17 @@ func TestKeysAreListed(t *testing.T) {
 		}
 		pages++
 	}
-	if len(seen) != 5 {
+	if len(seen) != 7 || !seen["a"] || !seen["b"] { // those of the configuration are keys, too
 		t.Errorf("listed %v", seen)
 	}
 	if a := admin(t, "GET", r.URL+"/admin/keys?user_path=/acme", ""); strings.Count(a.body, `"id"`) != 4 {
 		t.Errorf("by path: %s", a.body)
 	}
 	csv := admin(t, "GET", r.URL+"/admin/keys?format=csv", "")
-	if !strings.HasPrefix(csv.body, "id,user,team,") || strings.Count(csv.body, "\n") != 6 || !strings.Contains(csv.body, "one,'=cmd()") {
+	if !strings.HasPrefix(csv.body, "id,source,user,team,") || strings.Count(csv.body, "\n") != 8 || !strings.Contains(csv.body, "one,stored,'=cmd()") {
 		t.Errorf("CSV: %s", csv.body)
 	}
-	for query, status := range map[string]int{"limit=0": 400, "limit=201": 400, "cursor=nonsense": 400, "limit=200": 200} {
+	for query, status := range map[string]int{"limit=0": 400, "limit=201": 400, "cursor=nonsense": 400, "cursor=c.x": 400, "cursor=c.-1": 400, "limit=200": 200} {
 		if a := admin(t, "GET", r.URL+"/admin/keys?"+query, ""); a.StatusCode != status {
 			t.Errorf("%s: %d %s", query, a.StatusCode, a.body)
 		}

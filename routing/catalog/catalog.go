@@ -25,6 +25,7 @@ type Catalog struct {
 	orgs       map[string]Organization
 	teams      map[string]Team
 	callers    []*Caller
+	keys       []Key // of the document, without what proves them
 	byID       map[string]*Caller
 	bySum      map[[8]byte][]*Caller
 }
@@ -191,6 +192,11 @@ func (c *Catalog) Guards() []Guard { return c.guards }
 
 // Callers are the keys of the document, in its order.
 func (c *Catalog) Callers() []*Caller { return c.callers }
+
+// Keys are the keys of the document as they are written there, in its order,
+// without what proves them: Key and KeySHA256 are empty. One whose secret is not
+// known here is among them.
+func (c *Catalog) Keys() []Key { return c.keys }
 
 // Caller is the document's key of that id, nil when there is none.
 func (c *Catalog) Caller(id string) *Caller { return c.byID[id] }

@@ -19,6 +19,9 @@ func (c *Catalog) addCallers(doc *Document, secrets Secrets, found *problems) {
 	}
 	for i := range doc.Keys {
 		k := &doc.Keys[i]
+		shown := *k
+		shown.Key, shown.KeySHA256 = "", ""
+		c.keys = append(c.keys, shown)
 		path := fmt.Sprintf("keys[%d].key", i)
 		sum, err := sumOf(k, secrets)
 		if err != nil {

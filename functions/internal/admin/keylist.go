@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"holdfast/affinity/store"
@@ -10,9 +11,10 @@ import (
 	"holdfast/functions/internal/wire"
 )
 
-// listKeys lists stored keys: all of them, or the one of an id, those of a
-// user_path and below it, that may use a model, that were made in a stretch of
-// time.
+// listKeys lists keys: all of them, or the one of an id, those of a user_path and
+// below it, that may use a model, that were made in a stretch of time. Those that
+// are stored come first, then those of the configuration, which were made at no
+// time that anybody knows.
 func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
 	limit, from, to, p := a.stretchOf(r)
 	if p != nil {
@@ -20,8 +22,8 @@ func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path, model := pathOf(r), r.URL.Query().Get("model")
-	all, next, err := gather(r.URL.Query().Get("cursor"), limit, a.keysOf(r), func(e keys.Entry) bool {
-		return (from.IsZero() || !e.Created.Before(from)) && (to.IsZero() || e.Created.Before(to)) && a.belongs(e, path, model)
+	all, next, err := gather(r.URL.Query().Get("cursor"), limit, a.allKeysOf(r), func(e keys.Entry) bool {
+		return (from.IsZero() || !e.Created.Before(from)) && (to.IsZero() || e.Created.Before(to) && !e.Created.IsZero()) && a.belongs(e, path, model)
 	})
 	switch {
 	case errors.Is(err, store.ErrInvalid):
@@ -39,12 +41,49 @@ func (a *api) listKeys(w http.ResponseWriter, r *http.Request) {
 		refuse(w, wire.Refuse(wire.ConfigurationUnavailable))
 		return
 	}
-	columns := []string{"id", "user", "team", "organization", "user_path", "models", "template", "budget", "limits", "enabled", "expires", "created", "updated"}
+	columns := []string{"id", "source", "user", "team", "organization", "user_path", "models", "template", "budget", "limits", "enabled", "expires", "created", "updated"}
 	answerList(w, r, columns, shown, next)
 }
 
-// keysOf returns what reads a page of keys: all of them, or the one that is asked
-// for.
+// configuredMark begins a cursor among the configuration's keys; what follows is how
+// many of them have been seen.
+const configuredMark = "c."
+
+// allKeysOf returns what reads a page of keys, first of the stored ones.
+func (a *api) allKeysOf(r *http.Request) func(cursor string, limit int) ([]keys.Entry, string, error) {
+	stored, configured := a.keysOf(r), a.configuredKeys(r.URL.Query().Get("key"))
+	return func(cursor string, limit int) (page []keys.Entry, next string, err error) {
+		place, among := strings.CutPrefix(cursor, configuredMark)
+		seen := 0
+		if among {
+			if seen, err = strconv.Atoi(place); err != nil || seen < 0 {
+				return nil, "", store.ErrInvalid
+			}
+		} else if page, next, err = stored(cursor, limit); err != nil || next != "" {
+			return page, next, err
+		}
+		rest := configured[min(seen, len(configured)):]
+		some := rest[:min(limit-len(page), len(rest))]
+		if len(some) < len(rest) {
+			next = configuredMark + strconv.Itoa(seen+len(some))
+		}
+		return append(page, some...), next, nil
+	}
+}
+
+// configuredKeys are the keys of the configuration, or the one of an id.
+func (a *api) configuredKeys(id string) []keys.Entry {
+	var all []keys.Entry
+	for _, k := range a.Snapshot().Catalog.Keys() {
+		if id == "" || k.ID == id {
+			all = append(all, keys.Entry{Key: k})
+		}
+	}
+	return all
+}
+
+// keysOf returns what reads a page of stored keys: all of them, or the one that is
+// asked for.
 func (a *api) keysOf(r *http.Request) func(cursor string, limit int) ([]keys.Entry, string, error) {
 	id := r.URL.Query().Get("key")
 	if id == "" {

@@ -22,9 +22,16 @@ const maxKey = 64 << 10
 // tries bounds how often a change meets a newer record.
 const tries = 5
 
-// shownKey is a stored key as the API tells it: never its secret, nor the sum.
+// Where a key is kept, and so where it is changed.
+const (
+	keyStored     = "stored"        // here
+	keyConfigured = "configuration" // in the document
+)
+
+// shownKey is a key as the API tells it: never its secret, nor the sum.
 type shownKey struct {
 	ID           string          `json:"id"`
+	Source       string          `json:"source"` // stored or configuration
 	User         string          `json:"user"`
 	Team         string          `json:"team"`
 	Organization string          `json:"organization"`
@@ -36,8 +43,8 @@ type shownKey struct {
 	Limits       limits          `json:"limits"`
 	Enabled      bool            `json:"enabled"`
 	Expires      string          `json:"expires"`
-	Created      time.Time       `json:"created"`
-	Updated      time.Time       `json:"updated"`
+	Created      *time.Time      `json:"created"` // null: it stands in the document
+	Updated      *time.Time      `json:"updated"`
 	Revision     string          `json:"revision,omitempty"`
 	Key          string          `json:"key,omitempty"` // in the answer that makes it
 }
@@ -53,9 +60,12 @@ type limits struct {
 // team as configured now.
 func (a *api) show(e keys.Entry) shownKey {
 	shown := shownKey{
-		ID: e.ID, User: e.User, Team: e.Team, Organization: e.Organization, Models: e.Models, Template: e.Template, Budget: e.Budget,
+		ID: e.ID, Source: keyConfigured, User: e.User, Team: e.Team, Organization: e.Organization, Models: e.Models, Template: e.Template, Budget: e.Budget,
 		Limits:  limits{RPM: e.Limits.RPM, TPM: e.Limits.TPM, Strict: e.Limits.Strict},
-		Enabled: e.Enabled == nil || *e.Enabled, Expires: e.Expires, Created: e.Created, Updated: e.Updated, Revision: e.Revision(),
+		Enabled: e.Enabled == nil || *e.Enabled, Expires: e.Expires, Revision: e.Revision(),
+	}
+	if !e.Created.IsZero() {
+		shown.Source, shown.Created, shown.Updated = keyStored, &e.Created, &e.Updated
 	}
 	if caller, _ := a.Snapshot().Catalog.CallerFor(e.Key); caller != nil {
 		shown.Organization, shown.UserPath = caller.Organization, caller.UserPath
@@ -124,7 +134,7 @@ func badKey() *wire.Problem {
 
 // getKey answers one key.
 func (a *api) getKey(w http.ResponseWriter, r *http.Request) {
-	e, err := a.Keys.Find(r.Context(), r.PathValue("id"))
+	e, err := a.findKey(r)
 	if err != nil {
 		refuse(w, keyTrouble(err))
 		return
@@ -134,9 +144,26 @@ func (a *api) getKey(w http.ResponseWriter, r *http.Request) {
 		refuse(w, keyTrouble(err))
 		return
 	}
-	w.Header().Set("ETag", strconv.Quote(e.Revision()))
+	if e.Revision() != "" {
+		w.Header().Set("ETag", strconv.Quote(e.Revision()))
+	}
 	answer(w, shown[0])
 }
+
+// findKey finds the key that the path names: a stored one, or one of the
+// configuration.
+func (a *api) findKey(r *http.Request) (keys.Entry, error) {
+	e, err := a.Keys.Find(r.Context(), r.PathValue("id"))
+	if errors.Is(err, keys.ErrNotFound) {
+		if configured := a.configuredKeys(r.PathValue("id")); len(configured) > 0 {
+			return configured[0], nil
+		}
+	}
+	return e, err
+}
+
+// errConfigured is a key that stands in the document.
+var errConfigured = errors.New("admin: the key is one of the configuration")
 
 // changeKey changes the fields that are sent and leaves the others; null resets
 // one. With If-Match it changes only the revision that was read.
@@ -190,9 +217,12 @@ func (a *api) retry(r *http.Request, action string, do func(keys.Entry, *trail.C
 	condition := r.Header.Get("If-Match")
 	match := strings.Trim(strings.TrimPrefix(condition, "W/"), `"`)
 	for range tries {
-		e, err := a.Keys.Find(r.Context(), r.PathValue("id"))
-		if err != nil {
+		e, err := a.findKey(r)
+		switch {
+		case err != nil:
 			return err
+		case e.Created.IsZero():
+			return errConfigured
 		}
 		if condition != "" && match != "*" && match != e.Revision() {
 			return store.ErrConflict
@@ -236,9 +266,10 @@ func (a *api) patched(e keys.Entry, patch []byte) (catalog.Key, []catalog.Proble
 // keyTrouble is the refusal for what the book of keys says.
 func keyTrouble(err error) *wire.Problem {
 	switch {
+	case errors.Is(err, errConfigured):
+		return wire.Refuse(wire.InvalidRequest).About("id").Saying("This key stands in the configuration document. Change it there: GET /admin/config, then PUT.")
 	case errors.Is(err, keys.ErrNotFound):
-		p := wire.Refuse(wire.RouteNotFound).Saying("There is no stored key of this id. GET /admin/keys lists them; those of the configuration are changed there.")
-		return p
+		return wire.Refuse(wire.RouteNotFound).Saying("There is no key of this id. GET /admin/keys lists them.")
 	case errors.Is(err, keys.ErrTaken):
 		p := wire.Refuse(wire.RevisionConflict).About("id").Saying("Another key has this id. Choose another, or none to have one made.")
 		return p

@@ -3,10 +3,11 @@ import { call, get, query } from './client'
 import type { Budget } from './config'
 import type { Page } from './events'
 
-// Key is a stored key, without its secret; that is in the answer that makes it
-// and nowhere else.
+// Key is a key without its secret; that is in the answer that makes it and nowhere
+// else.
 export interface Key {
   id: string
+  source: 'stored' | 'configuration'
   user: string
   team: string
   organization: string

@@ -8,7 +8,7 @@ import { draftOf, fieldsOf } from './KeyForm'
 import { Keys } from './Keys'
 
 const key: Key = {
-  id: 'ci', user: 'ci', team: 'core', organization: 'acme', user_path: '/acme/core/ci', models: ['gpt-5'], template: '', budget: { usd: 0.1, period: 'monthly' },
+  id: 'ci', source: 'stored', user: 'ci', team: 'core', organization: 'acme', user_path: '/acme/core/ci', models: ['gpt-5'], template: '', budget: { usd: 0.1, period: 'monthly' },
   limits: { rpm: 60, tpm: 200_000 }, enabled: true, expires: '', spending: { spent_usd: 0.08, reserved_usd: 0, resets: '2026-12-01T00:00:00Z' },
 }
 const resets = '2026-12-01T00:00:00Z'
@@ -18,7 +18,7 @@ const budgets = [
   { level: 'key', id: 'demo', usd: 4, period: 'daily', strict: false, spent_usd: 1, reserved_usd: 0, resets },
 ]
 const routes = {
-  'GET /admin/keys': () => ({ body: { entries: [key], next_cursor: '' } }),
+  'GET /admin/keys': () => ({ body: { entries: [key, { ...key, id: 'demo', source: 'configuration' }], next_cursor: '' } }),
   'GET /admin/config': () => ({ body: { connections: [], deployments: [], keys: [{ id: 'demo', user: 'demo-user', models: ['*'], budget: { usd: 4, period: 'daily' } }] }, headers: { ETag: '"r1"' } }),
   'GET /admin/budgets': () => ({ body: { entries: budgets, next_cursor: '' } }),
 }
@@ -32,6 +32,7 @@ describe('the keys page', () => {
     expect((await screen.findByRole('meter', { name: 'Spent of the budget of demo' })).getAttribute('aria-valuetext')).toBe('$1.00 of $4.00 a day')
     const table = screen.getByRole('table', { name: 'Keys' })
     for (const text of ['60 req/min', '200K tok/min', '/acme/core/ci']) expect(table.textContent).toContain(text)
+    expect(table.textContent).not.toContain('demo') // which stands in the other table, where nothing can be changed
     expect((await screen.findByRole('table', { name: 'Keys of the configuration document' })).textContent).toContain('demo')
   })
 

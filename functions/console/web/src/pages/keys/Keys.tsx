@@ -20,7 +20,7 @@ export function Keys() {
   const [made, setMade] = useState<Key | null>(null)
   const change = useChangeKey()
   const remove = useRemoveKey()
-  const rows = keys.data?.pages.flatMap((p) => p.entries ?? []) ?? []
+  const rows = (keys.data?.pages.flatMap((p) => p.entries ?? []) ?? []).filter((k) => k.source === 'stored')
   // A switch shows at once what was asked for, and the truth with the answer.
   const isOn = (k: Key) => (change.isPending && change.variables.id === k.id ? (change.variables.fields.enabled ?? k.enabled) : k.enabled)
   const columns: Column<Key>[] = [
@@ -102,7 +102,7 @@ function Configured() {
   const budgets = useBudgets()
   const spending = new Map(budgets.data?.pages.flatMap((p) => p.entries ?? []).filter((b) => b.level === 'key').map((b) => [b.id, b]))
   const rows = (config.data?.document.keys ?? []).map((k): Key => ({
-    id: k.id, user: k.user ?? '', team: k.team ?? '', organization: k.organization ?? '', user_path: '/' + [k.organization, k.team, k.user].filter(Boolean).join('/'), models: k.models ?? null, template: k.template ?? '',
+    id: k.id, source: 'configuration', user: k.user ?? '', team: k.team ?? '', organization: k.organization ?? '', user_path: '/' + [k.organization, k.team, k.user].filter(Boolean).join('/'), models: k.models ?? null, template: k.template ?? '',
     budget: k.budget ?? null, limits: { rpm: k.limits?.rpm ?? 0, tpm: k.limits?.tpm ?? 0 }, enabled: k.enabled ?? true, expires: k.expires ?? '', spending: spending.get(k.id),
   }))
   const columns: Column<Key>[] = [...describing(t), { id: 'enabled', head: t('keys.enabled'), width: '84px', cell: (k) => k.enabled ? <Badge tone="good">{t('form.on')}</Badge> : <Badge>{t('form.off')}</Badge> }]
