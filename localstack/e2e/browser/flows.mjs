@@ -159,6 +159,29 @@ await report({
     assert.match(await page.getByRole('alert').innerText(), /req_/)
   },
 
+  async 'a draft is not lost unasked'({ page }) {
+    await page.goto(base + '/console/routing?tab=edit')
+    await page.getByLabel('Preferences live').fill('2h')
+    await page.locator('.side nav').getByRole('link', { name: 'Keys' }).click() // it lasts while other pages are looked at
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor()
+    const [asked] = await Promise.all([page.waitForEvent('dialog'), page.evaluate(() => { setTimeout(() => location.reload(), 0) })])
+    assert.equal(asked.type(), 'beforeunload')
+    await asked.dismiss()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('dialog', { name: 'Sign out and lose the draft?' }).getByRole('button', { name: 'Cancel' }).click()
+    await page.locator('.side nav').getByRole('link', { name: 'Routing' }).click()
+    await page.getByRole('radio', { name: 'Edit', exact: true }).check()
+    assert.equal(await page.getByLabel('Preferences live').inputValue(), '2h')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    const dialogs = []
+    const note = (d) => { dialogs.push(d.type()); void d.accept() }
+    page.on('dialog', note)
+    await page.reload()
+    await page.getByLabel('Preferences live').waitFor()
+    page.off('dialog', note)
+    assert.deepEqual(dialogs, [], 'nothing is lost any more')
+  },
+
   async 'the audit trail tells who restored it'({ page }) {
     await page.goto(base + '/console/routing?tab=changes')
     const row = page.locator('.slot', { hasText: 'Configuration saved' }).first()

@@ -25,6 +25,29 @@ async function settled(page) {
   await page.locator('.loading').first().waitFor({ state: 'detached' })
 }
 
+// outside lists what no one can see at this width: beyond the page's edges, or
+// cut off where nothing scrolls.
+async function outside(page) {
+  return page.evaluate(() => {
+    const width = document.documentElement.clientWidth
+    const found = document.documentElement.scrollWidth > width ? [`the page scrolls by ${document.documentElement.scrollWidth - width}`] : []
+    const reached = (e) => { // by scrolling something sideways
+      for (let p = e.parentElement; p; p = p.parentElement) if (/auto|scroll/.test(getComputedStyle(p).overflowX)) return true
+      return false
+    }
+    for (const e of document.querySelectorAll('body *')) {
+      const box = e.getBoundingClientRect()
+      const style = getComputedStyle(e)
+      if (box.width < 2 || box.height < 2 || style.visibility === 'hidden' || e.closest('.hidden, .skip, svg *')) continue
+      const name = `${e.tagName} .${e.getAttribute('class')} ${e.textContent.slice(0, 30)}`
+      if ((box.right > width + 1 || box.left < -1) && !reached(e)) found.push(`${name} from ${box.left} to ${box.right}`)
+      const cut = /hidden|clip/.test(style.overflowX) && e.scrollWidth > e.clientWidth + 1
+      if (cut && e.tagName !== 'INPUT' && !e.title) found.push(`${name} cut at ${e.clientWidth} of ${e.scrollWidth}`)
+    }
+    return found
+  })
+}
+
 // speak waits for the other language's texts: they are loaded when they are
 // asked for.
 async function speak(page, language) {
@@ -264,15 +287,58 @@ await report({
     await page.unrouteAll()
   },
 
-  async 'a phone shows all of it without scrolling sideways'({ page }) {
+  async 'a small phone shows all of it without scrolling sideways'({ page }) {
     await install(page)
-    await page.setViewportSize({ width: 390, height: 844 })
-    for (const path of pages) {
-      await page.goto(base + '/console/' + path)
-      await settled(page)
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-      assert.equal(over, 0, path)
+    await page.evaluate(async () => fetch('/admin/keys', { method: 'POST', body: JSON.stringify({ id: 'a-rather-long-identifier-of-a-key', user: 'somebody.with.a.long.name', models: ['chat', 'responses'], limits: { rpm: 600, tpm: 2_000_000 }, budget: { usd: 1000, period: 'monthly' } }) }))
+    await page.setViewportSize({ width: 360, height: 740 })
+    const whole = async (where) => assert.deepEqual(await outside(page), [], where)
+    for (const language of ['English', '中文']) {
+      await page.goto(base + '/console/playground')
+      await speak(page, language)
+      for (const path of pages) {
+        await page.goto(base + '/console/' + path)
+        await settled(page)
+        if (path === 'sessions') {
+          await page.locator('.twist').first().click()
+          await page.locator('.detail .twist').first().click()
+          await page.locator('.exchange').waitFor()
+        }
+        await whole(`${path}, ${language}`)
+      }
     }
+    await speak(page, 'English')
+    await page.goto(base + '/console/keys')
+    await page.getByRole('button', { name: 'Create a key' }).first().click()
+    await whole('a dialog')
+    await page.keyboard.press('Escape')
+    await page.evaluate(async () => fetch('/admin/keys/a-rather-long-identifier-of-a-key', { method: 'DELETE' }))
     await page.unrouteAll()
+  },
+
+  async 'a conversation of five hundred messages stays quick'({ page }) {
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.goto(base + '/console/playground') // with the key that the tab holds
+    await page.getByText(/^Acts as/).waitFor()
+    await page.evaluate(() => {
+      const kept = JSON.parse(sessionStorage.getItem('holdfast.conversation'))
+      const words = 'The harbour keeps its boats behind the mole while the wind is up. '
+      const facts = { deployment: 'chat-alpha', affinity: 'hit', source: 'explicit', attempts: '1', firstByteMs: 20, tokens: { fresh: 10, cached: 2000, written: 0, written1h: 0, output: 20 }, cache: '', dropped: '' }
+      kept.messages = Array.from({ length: 500 }, (_, i) => (i % 2 ? { role: 'assistant', text: words.repeat(12), calls: [], facts } : { role: 'user', text: `${i}: ${words}` }))
+      sessionStorage.setItem('holdfast.conversation', JSON.stringify(kept))
+    })
+    await page.reload()
+    await page.getByText(/^Acts as/).waitFor()
+    assert.equal(await page.locator('.turn').count(), 500)
+    await page.evaluate(() => { // what is drawn again of the turns that stand there
+      window.drawn = 0
+      const standing = document.querySelectorAll('.turn')[498].parentElement
+      new MutationObserver((all) => { window.drawn += all.filter((m) => m.target.closest?.('.turn') && [...standing.querySelectorAll('.turn')].indexOf(m.target.closest('.turn')) < 500).length }).observe(standing, { subtree: true, childList: true, characterData: true, attributes: true })
+    })
+    await ask(page, 'And now?')
+    assert.equal(await page.evaluate(() => window.drawn), 0, 'turns before the last were drawn again')
+    assert.equal(await page.locator('.turn').count(), 502)
+    const last = page.locator('.turn.assistant').last()
+    assert.ok(await last.evaluate((e) => e.getBoundingClientRect().top < window.innerHeight), 'the answer is in sight')
+    await page.getByRole('button', { name: 'Clear' }).click()
   },
 })

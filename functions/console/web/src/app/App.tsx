@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from '../api/client'
+import { useDraftWarning } from '../api/draft'
 import { useSession, type Session } from '../api/session'
 import { ErrorNote, Loading } from '../ui/basics'
 import { Playground } from '../pages/playground/Playground'
@@ -32,6 +33,7 @@ export function fetchPage(address: string): void {
 export function App() {
   const session = useSession()
   useSignedOut()
+  useDraftWarning()
   if (session.isPending) return <main className="alone"><Loading /></main>
   if (session.error) return <main className="alone"><ErrorNote error={session.error} onRetry={() => void session.refetch()} /></main>
   if (session.data.role === '') return <SignIn demo={session.data.demo_key} />

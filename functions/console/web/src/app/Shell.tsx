@@ -1,11 +1,13 @@
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useRef, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, useLocation } from 'wouter'
+import { useHasDraft } from '../api/draft'
 import { useSignOut, type Session } from '../api/session'
 import { forget } from '../pages/playground/conversation'
 import { holdKey } from '../pages/playground/key'
 import { Button, ErrorNote } from '../ui/basics'
+import { Confirm } from '../ui/Dialog'
 import { Boundary } from '../ui/Boundary'
 import { Icon, Mark, type IconName } from './icons'
 import { Preferences } from './Preferences'
@@ -25,6 +27,8 @@ export function Shell({ session, children }: { session: Session; children: React
   const signOut = useSignOut()
   // The next person at this browser finds neither the key nor the conversation.
   const leaving = useMutation({ mutationFn: signOut, onSuccess: () => { forget(); holdKey('') } })
+  const hasDraft = useHasDraft()
+  const [asking, setAsking] = useState(false) // whether the draft may be lost
   const main = useRef<HTMLElement>(null)
   const nav = useRef<HTMLElement>(null)
   const here = pages.find((p) => location.startsWith('/' + p.path))
@@ -56,13 +60,17 @@ export function Shell({ session, children }: { session: Session; children: React
         <div className="side-foot">
           <Preferences />
           <p className="who">{session.role === 'admin' ? t('ui.asAdmin') : t('ui.asKey', { key: session.key })}</p>
-          <Button small disabled={leaving.isPending} onClick={() => leaving.mutate()}>{t('ui.signOut')}</Button>
+          <Button small disabled={leaving.isPending} onClick={() => (hasDraft() ? setAsking(true) : leaving.mutate())}>{t('ui.signOut')}</Button>
         </div>
       </aside>
       <main id="main" ref={main} tabIndex={-1}>
         {leaving.error && <div className="page"><ErrorNote error={leaving.error} onRetry={() => leaving.mutate()} /></div>}
         <Boundary key={here?.path}>{children}</Boundary>
       </main>
+      {asking && (
+        <Confirm danger title={t('edit.loseTitle')} text={t('edit.loseText')} action={t('ui.signOut')}
+          onClose={() => setAsking(false)} onDone={() => { setAsking(false); leaving.mutate() }} />
+      )}
     </div>
   )
 }

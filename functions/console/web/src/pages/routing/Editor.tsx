@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError, type Problem } from '../../api/client'
+import { draftKey } from '../../api/draft'
 import { pretty, useSave, type Document, type Stored } from '../../api/config'
 import { Button, Card, ErrorNote, Segmented } from '../../ui/basics'
 import { DocumentForm } from './DocumentForm'
@@ -57,20 +58,18 @@ interface Base {
   text: string
 }
 
-const kept = ['draft']
-
 // useDraft is the draft, which lasts while another view or page is looked at: what
 // is half done is not lost by asking what it would do. It ends with the sign-in.
 function useDraft(stored: Stored) {
   const client = useQueryClient()
   const [draft, setDraft] = useState(() => {
     const base = { etag: stored.etag, text: pretty(stored.document) }
-    return client.getQueryData<{ base: Base; text: string }>(kept) ?? { base, text: base.text }
+    return client.getQueryData<{ base: Base; text: string }>(draftKey) ?? { base, text: base.text }
   })
   const keep = (base: Base, text: string) => {
-    client.setQueryDefaults(kept, { gcTime: Infinity })
-    if (text === base.text) client.removeQueries({ queryKey: kept })
-    else client.setQueryData(kept, { base, text })
+    client.setQueryDefaults(draftKey, { gcTime: Infinity })
+    if (text === base.text) client.removeQueries({ queryKey: draftKey })
+    else client.setQueryData(draftKey, { base, text })
     setDraft({ base, text })
   }
   return { ...draft, setText: (text: string) => keep(draft.base, text), begin: (base: Base) => keep(base, base.text) }
