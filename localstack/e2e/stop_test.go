@@ -199,6 +199,8 @@ func TestStopThatHangs(t *testing.T) {
 		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
+		late := time.AfterFunc(2*stopTakes, func() { _ = c.Process.Kill() })
+		defer late.Stop()
 		if err := c.Wait(); err != nil || time.Since(begun) > stopTakes {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}

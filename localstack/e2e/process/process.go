@@ -174,9 +174,15 @@ func (g *Gateway) Kill() {
 	<-g.ended
 }
 
-// Stop asks the gateway to finish, as SIGTERM does, and returns its exit code.
+// stopLimit bounds how long a stop may take: twice what is promised.
+const stopLimit = 60 * time.Second
+
+// Stop asks the gateway to finish, as SIGTERM does, and returns its exit code. One
+// that does not end is killed in the end; its code is -1.
 func (g *Gateway) Stop() int {
 	_ = g.command.Process.Signal(syscall.SIGTERM)
+	late := time.AfterFunc(stopLimit, func() { _ = g.command.Process.Kill() })
+	defer late.Stop()
 	<-g.ended
 	return g.command.ProcessState.ExitCode()
 }
