@@ -233,6 +233,7 @@ func TestAttemptsAreCalls(t *testing.T) {
 	r := newRig(t, "memory", cached, func(d *document) { d.key += ", limits: {rpm: 2}" })
 	body := ask("chat", false, user("Hello"))
 	want := []string{"1", "0", "0"} // served, from the cache, over the limit
+	untilEarly()
 	for i, status := range []int{200, 200, 429} {
 		a := post(t, r.URL+route("chat"), body)
 		if n := a.Header.Get("X-Holdfast-Attempts"); a.StatusCode != status || n != want[i] {

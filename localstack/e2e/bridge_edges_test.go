@@ -106,8 +106,9 @@ func TestBridgedRefused(t *testing.T) {
 			body["messages"] = []turn{{"role": "user", "content": []turn{{"type": "image", "source": source}}}}
 		}
 		a, trail := s.trail(func() answer { return post(t, s.URL+route(endpoint), body) })
+		refusalOf(t, endpoint, a)
 		got, _ := a.field("error", "param").(string)
-		if a.StatusCode/100 != 4 || a.code() == "" || len(trail) > 0 || endpoint == "chat" && (a.StatusCode != 400 || a.code() != "capability_missing" || got != param) {
+		if a.StatusCode != 400 || len(trail) > 0 || got != param || endpoint != "responses" && a.code() != "capability_missing" {
 			t.Errorf("%s: %d %s about %q after calls %v\n%s", row, a.StatusCode, a.code(), got, trail, a.body)
 		}
 	})

@@ -127,12 +127,17 @@ func TestGuardrailsOfBridges(t *testing.T) {
 			}
 		}
 	}
+	redacted := 0
 	for _, account := range r.fleet.Accounts() {
 		for _, c := range account.Calls() {
 			if strings.Contains(string(c.Body), "AKIA") {
 				t.Errorf("%s got %s", account.Name(), c.Body)
 			}
+			redacted += strings.Count(string(c.Body), "Hello, [redacted]")
 		}
+	}
+	if redacted != 18 {
+		t.Errorf("%d calls were redacted, want 18", redacted)
 	}
 }
 

@@ -20,10 +20,11 @@ type announced struct {
 	mu          sync.Mutex
 	preferences map[string]string // session → deployment
 	responses   map[string]string // response id → deployment
+	first       chan struct{}     // closed with the first response
 }
 
 func newAnnounced() *announced {
-	return &announced{preferences: map[string]string{}, responses: map[string]string{}}
+	return &announced{preferences: map[string]string{}, responses: map[string]string{}, first: make(chan struct{})}
 }
 
 // TestKill shows that what an answer has announced survives kill -9 at random
@@ -35,13 +36,18 @@ func TestKill(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, store)
 			random := rand.New(rand.NewPCG(1, 2))
+			preferences, responses := 0, 0
 			for round := range kills {
 				told := r.busy(round, time.Duration(5+random.IntN(40))*time.Millisecond)
+				preferences, responses = preferences+len(told.preferences), responses+len(told.responses)
 				r.Gateway = r.start()
 				r.verify(round, told)
 				if t.Failed() {
 					return
 				}
+			}
+			if preferences < kills/2 || responses < kills/2 {
+				t.Errorf("in %d rounds %d preferences and %d responses were announced: this proves little", kills, preferences, responses)
 			}
 			if code := r.Stop(); code != 0 {
 				t.Errorf("exit code %d after SIGTERM, want 0", code)
@@ -50,7 +56,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// busy lets clients talk to the gateway until it is killed after a while.
+// busy lets clients talk to the gateway until it is killed after a while: in every
+// second round once a response has been announced, so that some are to be kept.
 func (r *rig) busy(round int, after time.Duration) *announced {
 	told := newAnnounced()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -59,12 +66,19 @@ func (r *rig) busy(round int, after time.Duration) *announced {
 	url := r.URL
 	for c := range 3 {
 		all.Go(func() {
-			for n := 0; ; n++ {
+			for n := c; ; n++ {
 				if !told.turn(client, url, fmt.Sprintf("%d-%d-%d", round, c, n), n%2 == 1) {
 					return
 				}
 			}
 		})
+	}
+	if round%2 == 1 {
+		select {
+		case <-told.first:
+		case <-time.After(30 * time.Second):
+			r.t.Fatalf("round %d: no response was announced", round)
+		}
 	}
 	time.Sleep(after) // a moment of the victim's life, chosen at random
 	r.Kill()
@@ -104,6 +118,9 @@ func (a *announced) turn(client *http.Client, url, session string, responses boo
 	}
 	a.preferences[endpoint+" "+session] = deployment
 	if responses {
+		if len(a.responses) == 0 {
+			close(a.first)
+		}
 		a.responses[answered.ID] = deployment
 	}
 	return true

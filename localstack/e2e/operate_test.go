@@ -103,7 +103,11 @@ func TestLiveState(t *testing.T) {
 		post(t, r.URL+route("chat"), ask("chat", false, user(long(3000)), assistant("Yes."), user("Go on")), "X-Session-Id", "s")
 	}
 	home := events(t, r.URL, 3)[0].Deployment
-	for id, d := range deployments(t, r.URL) {
+	all := deployments(t, r.URL)
+	if _, there := all[home]; !there || len(all) != 9 {
+		t.Fatalf("%d deployments, %s among them: %v", len(all), home, there)
+	}
+	for id, d := range all {
 		switch {
 		case id == home && (d.Requests != 3 || d.Share == nil || *d.Share != 1 || d.Hits == nil || *d.Hits < 0.5):
 			t.Errorf("%+v", d)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"holdfast/infra/measure"
 	"holdfast/localstack/accounts"
@@ -25,10 +26,11 @@ func TestMetrics(t *testing.T) {
 	post(t, r.URL+route("chat"), `{"model":"none","messages":[]}`)
 	events(t, r.URL, 3)
 	text := ""
-	for range 100 { // counted beside the booking
+	for range 1000 { // counted beside the booking
 		if text = admin(t, "GET", r.URL+"/admin/metrics", "").body; strings.Contains(text, `outcome="client_error"} 1`) && strings.Contains(text, `outcome="success"} 2`) {
 			break
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	for _, want := range []string{
 		"# TYPE holdfast_exchanges_total counter", `holdfast_exchanges_total{endpoint="chat",outcome="success"} 2`,
