@@ -3,7 +3,8 @@
 //
 // It prints where it listens and how to try it on standard output, logs on
 // standard error, and exits 0 on SIGTERM or SIGINT once running exchanges have
-// finished (bounded by 30 s), 1 where it cannot start, 2 on wrong flags. Whoever
+// finished (bounded by 30 s), also where it has not yet begun to serve, 1 where it
+// cannot start, 2 on wrong flags. A signal that comes again changes nothing. Whoever
 // reads its output may leave: it goes on without.
 package main
 
@@ -43,7 +44,7 @@ func run(ctx context.Context, args, environ []string, out, errs io.Writer) int {
 	if s.check {
 		return check(s, out)
 	}
-	if err := serve(ctx, s, out, errs); err != nil {
+	if err := serve(ctx, s, out, errs); err != nil && ctx.Err() == nil { // a start that was called off has not failed
 		fmt.Fprintln(errs, "holdfast:", err)
 		return 1
 	}

@@ -210,6 +210,36 @@ func TestStopThatHangs(t *testing.T) {
 	})
 }
 
+// TestStopWhileStarting: a stop that comes while the store lets the start wait ends
+// it at once, and is no failure.
+func TestStopWhileStarting(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	c := exec.Command(binary, "-demo", "-store", "dynamodb", "-addr", "127.0.0.1:0")
+	c.Dir, c.Env = t.TempDir(), []string{"AWS_ENDPOINT_URL_DYNAMODB=http://" + silent.Addr().String()}
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(stopTakes, func() { _ = c.Process.Kill(); silent.Close() })
+	defer late.Stop()
+	asked, err := silent.Accept() // it waits for an answer from now on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asked.Close()
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("a start that was called off: %v", err)
+	}
+}
+
 // silent begins an answer that its provider never goes on with.
 func (r *rig) silent(g *process.Gateway) chan answer {
 	r.t.Helper()
