@@ -17,7 +17,7 @@ func TestBlockedBridged(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, world{extra: "guardrails: [{name: woods, match: \"harbour cinder jetty\", on: output, action: block}]\n"})
 	for _, a := range s.fleet.Accounts() {
-		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.SlowTokens, Delay: 10 * time.Millisecond})
+		accounts.InjectT(t, a, accounts.Fault{Kind: accounts.SlowTokens, Delay: 20 * time.Millisecond})
 	}
 	const opening = `On "Hello"`
 	for _, p := range append(bridges(), pair{"responses", "responses"}, pair{"chat", "chat"}, pair{"messages", "messages"}) {

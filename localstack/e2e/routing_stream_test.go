@@ -48,7 +48,7 @@ func TestR5(t *testing.T) {
 			if !followed(trail, home, 2, a) {
 				t.Errorf("%s: calls %v, want two at %s and one elsewhere", row, trail, home)
 			}
-			if n := starts(endpoint, a.body); n != 1 || strings.Contains(a.body, "error\"") && !strings.Contains(a.body, `"error":null`) {
+			if n := starts(endpoint, a.body); n != 1 || errorEvents(endpoint, a.body) != 0 || strings.Contains(a.body, `"type":"error"`) {
 				t.Errorf("%s: %d answers were begun:\n%s", row, n, a.body)
 			}
 			s.stays(row, endpoint, name, a.deployment())

@@ -28,7 +28,7 @@ func TestStop(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, world{store: store, accounts: []accounts.Config{{Name: "alpha"}}})
 			account := s.fleet.Account("alpha")
-			slow := accounts.InjectT(t, account, accounts.Fault{Kind: accounts.SlowTokens, Delay: 50 * time.Millisecond})
+			slow := accounts.InjectT(t, account, accounts.Fault{Kind: accounts.SlowTokens, Delay: 100 * time.Millisecond})
 			running := map[pair]chan answer{{"chat", "chat"}: nil, {"responses", "chat"}: nil, {"messages", "messages"}: nil}
 			for p := range running {
 				answered := make(chan answer, 1)
