@@ -126,9 +126,5 @@ func (d *Decision) cost(t *catalog.Target) float64 {
 	if t.ID == d.r.Pin.Deployment {
 		cached = min(float64(d.r.Pin.Cached), input)
 	}
-	warm := t.Price.CachedInput
-	if warm == 0 { // no price of its own: cached tokens are not known to be cheaper
-		warm = t.Price.Input
-	}
-	return ((input-cached)*t.Price.Input + cached*warm + output*t.Price.Output) / 1e6
+	return ((input-cached)*t.Price.Input + cached*t.Price.CachedInput + output*t.Price.Output) / 1e6
 }

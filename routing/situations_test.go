@@ -29,7 +29,7 @@ func TestSituations(t *testing.T) {
 		{name: "nothing changes", want: stays},
 		{name: "dearer than all others", edit: func(doc *catalog.Document) {
 			doc.Templates[0].Strategy = catalog.Cost
-			deployment("gpt-b", func(d *catalog.Deployment) { d.Price = &catalog.Price{Input: 1000, Output: 1000} })(doc)
+			deployment("gpt-b", func(d *catalog.Deployment) { d.Price = &catalog.Rates{Input: 1000, Output: 1000} })(doc)
 		}, want: stays},
 		{name: "slower than all others", edit: template(func(t *catalog.Template) { t.Strategy = catalog.Latency }), known: func(w *world) {
 			w.conditions["gpt-b"] = routing.Condition{Latency: time.Minute}

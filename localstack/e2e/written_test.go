@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -148,5 +149,50 @@ func TestModelNamesFollow(t *testing.T) {
 	}
 	if a := get(t, r.URL+"/v1/models/chat", keyA); a.StatusCode != 404 {
 		t.Errorf("what is gone: %d %s", a.StatusCode, a.body)
+	}
+}
+
+// TestWrittenPrices: a cache that is written to be free is free, and one that nothing
+// is said of costs what fresh input costs, in the ledger and in the document that is
+// stored.
+func TestWrittenPrices(t *testing.T) {
+	t.Parallel()
+	r := newAdminRig(t, "bolt", func(d *document) {
+		d.more = "  - {id: free, model: free, connection: alpha, protocol: chat, price: {input: 3, cached_input: 0, output: 15}}\n" +
+			"  - {id: unsaid, model: unsaid, connection: bravo, protocol: chat, price: {input: 3, output: 15}}\n"
+	})
+	stored := admin(t, "GET", r.URL+"/admin/config", "")
+	again := admin(t, "PUT", r.URL+"/admin/config", string(stored.body), "If-Match", stored.Header.Get("ETag"))
+	if again.StatusCode != 200 {
+		t.Fatal(again.body)
+	}
+	for _, model := range []string{"free", "unsaid"} {
+		for range 2 {
+			if a := post(t, r.URL+route("chat"), member(ask("chat", false, user(long(3000))), "model", model)); a.StatusCode != 200 {
+				t.Fatal(a.body)
+			}
+		}
+	}
+	r.Stop() // all is booked
+	r.Gateway = r.start()
+	events := read[page[booked]](t, r.URL+"/admin/audit/log").Entries
+	if len(events) != 4 {
+		t.Fatalf("%d events", len(events))
+	}
+	hits := 0
+	for _, e := range events {
+		warm := map[string]float64{"free": 0, "unsaid": 3}[e.Model]
+		u := e.Usage
+		want := (float64(u.Input)*3 + float64(u.CacheRead)*warm + float64(u.Write5m+u.Write1h)*3 + float64(u.Output)*15) / 1e6
+		saved := float64(u.CacheRead) * (3 - warm) / 1e6
+		if e.Cost == nil || e.Saved == nil || math.Abs(e.Cost.Total-want) > 1e-9 || math.Abs(*e.Saved-saved) > 1e-9 {
+			t.Errorf("%s: %+v costs %+v, saved %v, want %g and %g", e.Model, u, e.Cost, e.Saved, want, saved)
+		}
+		if u.CacheRead > 0 {
+			hits++
+		}
+	}
+	if hits != 2 {
+		t.Errorf("%d of the turns read from a cache, want one of each model", hits)
 	}
 }

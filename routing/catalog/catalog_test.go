@@ -123,7 +123,7 @@ deployments:
 		"upstream": "up", "base": "https://api.deepseek.com/anthropic", "protocol": "messages", "enabled": false, "weight": 0.5,
 		"limits": catalog.Limits{Concurrency: 1, RPM: 2, TPM: 3}, "ttl": 5 * time.Minute, "endpoints": []string{"messages", "chat"},
 		"auth": "x-api-key", "keys": []string{"env:A", "env:B"}, "boundary": "shared", "sticky": false, "hints": false,
-		"able": []bool{true, false}, "context": 1000, "usage": catalog.UsageOutside, "price": &catalog.Price{Input: 1, Output: 2}, "list": "",
+		"able": []bool{true, false}, "context": 1000, "usage": catalog.UsageOutside, "price": &catalog.Price{Input: 1, CachedInput: 1, CacheWrite: 1, CacheWrite1h: 1, Output: 2}, "list": "",
 		"headers": map[string]string{"X-Team": "core"}, "waits": []time.Duration{time.Second, 2 * time.Second, 3 * time.Second},
 	}
 	got = map[string]any{
@@ -232,5 +232,33 @@ keys: [{id: k, key_sha256: "0000000000000000000000000000000000000000000000000000
 	})
 	if allocs != 0 {
 		t.Errorf("%v allocations a request, want none (checked %v)", allocs, total)
+	}
+}
+
+// TestPrices: what a cache costs is what is written, nothing included, and what
+// fresh input costs where nothing is written.
+func TestPrices(t *testing.T) {
+	for written, want := range map[string]catalog.Price{
+		"{input: 3, output: 15}":                                    {Input: 3, CachedInput: 3, CacheWrite: 3, CacheWrite1h: 3, Output: 15},
+		"{input: 3, cached_input: 0, cache_write: 0, output: 15}":   {Input: 3, Output: 15},
+		"{input: 3, cached_input: 0.3, cache_write: 4, output: 15}": {Input: 3, CachedInput: 0.3, CacheWrite: 4, CacheWrite1h: 4, Output: 15},
+		"{input: 3, cache_write: 4, cache_write_1h: 0, output: 15}": {Input: 3, CachedInput: 3, CacheWrite: 4, CacheWrite1h: 4, Output: 15},
+		"{input: 3, cache_write: 4, cache_write_1h: 6, output: 15}": {Input: 3, CachedInput: 3, CacheWrite: 4, CacheWrite1h: 6, Output: 15},
+		"{input: 0, output: 0}":                                     {},
+	} {
+		doc := load(t, replace(base, "{id: gpt-a, ", "{id: gpt-a, price: "+written+", "))
+		text, err := doc.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"as written": "", "read back": string(text)} {
+			if text != "" {
+				doc = load(t, text)
+			}
+			c, _ := catalog.Compile(doc, "", nil)
+			if diff := cmp.Diff(&want, c.Deployment("gpt-a").Price); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", written, name, diff)
+			}
+		}
 	}
 }

@@ -86,7 +86,6 @@ func newTarget(d *Deployment, account *Account, ttl time.Duration) *Target {
 		TimeoutJSON: or(time.Duration(d.TimeoutJSON), DefaultTimeoutJSON),
 		IdleTimeout: or(time.Duration(d.IdleTimeout), DefaultIdleTimeout),
 		CacheTTL:    or(time.Duration(d.CacheTTL), ttl),
-		Price:       d.Price,
 		Stream:      orTrue(d.Capabilities.Stream), Tools: orTrue(d.Capabilities.Tools),
 		Images: orTrue(d.Capabilities.Images), Documents: orTrue(d.Capabilities.Documents),
 		JSONSchema: orTrue(d.Capabilities.JSONSchema), Context: d.Capabilities.Context,
@@ -102,7 +101,9 @@ func newTarget(d *Deployment, account *Account, ttl time.Duration) *Target {
 	if len(t.endpoints) == 0 {
 		t.endpoints = []string{Chat, Responses, Messages}
 	}
-	if t.Price == nil {
+	if d.Price != nil {
+		t.Price = d.Price.price()
+	} else {
 		t.Price, t.ListPrice = listPrice(account.Provider, t.UpstreamModel)
 	}
 	return t

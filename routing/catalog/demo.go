@@ -31,6 +31,7 @@ func Demo() *Document {
 }
 
 // demoPrice is what a large model costs, so that a cold turn shows in money.
-func demoPrice() *Price {
-	return &Price{Input: 3, CachedInput: 0.3, CacheWrite: 3.75, CacheWrite1h: 6, Output: 15}
+func demoPrice() *Rates {
+	read, write := 0.3, 3.75
+	return &Rates{Input: 3, CachedInput: &read, CacheWrite: &write, CacheWrite1h: 6, Output: 15}
 }

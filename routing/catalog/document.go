@@ -97,7 +97,7 @@ type Deployment struct {
 	TimeoutJSON   Duration     `json:"timeout_json,omitzero" zero:"refused"` // default 600s: first byte of a JSON attempt
 	IdleTimeout   Duration     `json:"idle_timeout,omitzero" zero:"refused"` // default 120s: between bytes
 	CacheTTL      Duration     `json:"cache_ttl,omitzero"`                   // 0: affinity.ttl
-	Price         *Price       `json:"price,omitzero"`                       // nil: unknown
+	Price         *Rates       `json:"price,omitzero"`                       // nil: unknown
 }
 
 // Capabilities that are unset are assumed.
@@ -118,13 +118,15 @@ type Limits struct {
 	Strict      bool `json:"strict,omitzero"` // of callers: reserved before the call, never overshot
 }
 
-// Price is in USD per million tokens.
-type Price struct {
-	Input        float64 `json:"input"`
-	CachedInput  float64 `json:"cached_input"`
-	CacheWrite   float64 `json:"cache_write"`
-	CacheWrite1h float64 `json:"cache_write_1h"`
-	Output       float64 `json:"output"`
+// Rates are a deployment's price as it is written, in USD per million tokens. What
+// the cache costs is what fresh input costs where it is left out, and nothing where
+// it is written as 0; an hour's entry costs what a short one does in both cases.
+type Rates struct {
+	Input        float64  `json:"input"`
+	CachedInput  *float64 `json:"cached_input,omitzero"`
+	CacheWrite   *float64 `json:"cache_write,omitzero"`
+	CacheWrite1h float64  `json:"cache_write_1h,omitzero"`
+	Output       float64  `json:"output"`
 }
 
 // Model holds the defaults of one public model.

@@ -1,5 +1,26 @@
 package catalog
 
+// Price is in USD per million tokens, every part of it known.
+type Price struct {
+	Input        float64 `json:"input"`
+	CachedInput  float64 `json:"cached_input"`
+	CacheWrite   float64 `json:"cache_write"`
+	CacheWrite1h float64 `json:"cache_write_1h"`
+	Output       float64 `json:"output"`
+}
+
+// price fills in what is left out.
+func (r *Rates) price() *Price {
+	part := func(written *float64) float64 {
+		if written == nil {
+			return r.Input
+		}
+		return *written
+	}
+	short := part(r.CacheWrite)
+	return &Price{Input: r.Input, CachedInput: part(r.CachedInput), CacheWrite: short, CacheWrite1h: or(r.CacheWrite1h, short), Output: r.Output}
+}
+
 // priceDate is when the list below was read from the providers' own pages.
 const priceDate = "2026-11-30"
 
@@ -10,6 +31,7 @@ func listPrice(provider, model string) (*Price, string) {
 	if !ok {
 		return nil, ""
 	}
+	price.CacheWrite1h = or(price.CacheWrite1h, price.CacheWrite)
 	return &price, priceDate
 }
 

@@ -33,7 +33,7 @@ models: [{name: gpt-5, aliases: [gpt, "true", "1", "null", "~x", "a: b", "ü"], 
 	odd := documents["odd values"]
 	odd.Deployments[0].Weight = ptr(0.0000001)
 	odd.Deployments[1].Weight = ptr(1e21)
-	odd.Deployments[2].Price = &catalog.Price{Input: 123456789.25}
+	odd.Deployments[2].Price = &catalog.Rates{Input: 123456789.25, CachedInput: new(float64)}
 	odd.Templates[0] = catalog.Template{
 		ID: "t", Cooldown: ptr(catalog.Duration(0)), AllowedFails: ptr(0), Fallbacks: map[string][]string{"gpt": {}},
 		ModelRules: map[string]catalog.Rule{"gpt": {Weights: map[string]float64{}}, "claude": {Strategy: "cost"}}, SessionAffinity: catalog.NotSticky,

@@ -94,13 +94,19 @@ func (v *validator) timers(path string, d *Deployment) {
 	}
 }
 
-func (v *validator) price(path string, p *Price) {
+func (v *validator) price(path string, p *Rates) {
 	if p == nil {
 		return
 	}
 	v.number(path+".input", p.Input)
-	v.number(path+".cached_input", p.CachedInput)
-	v.number(path+".cache_write", p.CacheWrite)
+	for _, part := range []struct {
+		name  string
+		price *float64
+	}{{"cached_input", p.CachedInput}, {"cache_write", p.CacheWrite}} {
+		if part.price != nil {
+			v.number(path+"."+part.name, *part.price)
+		}
+	}
 	v.number(path+".cache_write_1h", p.CacheWrite1h)
 	v.number(path+".output", p.Output)
 }

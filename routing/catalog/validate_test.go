@@ -202,7 +202,8 @@ func TestValidateDeployments(t *testing.T) {
 			"warning: deployments[0].timeout: longer than 15m, the longest that a function may run",
 			"warning: deployments[0].idle_timeout: clients give up after 5m without an event; stay below that"}},
 		{"price", deployment(func(d *catalog.Deployment) {
-			d.Price = &catalog.Price{Input: -1, CachedInput: math.Inf(1), CacheWrite: -1, CacheWrite1h: -1, Output: -1}
+			below, endless := -1.0, math.Inf(1)
+			d.Price = &catalog.Rates{Input: -1, CachedInput: &endless, CacheWrite: &below, CacheWrite1h: -1, Output: -1}
 		}), []string{
 			"deployments[0].price.input: must not be negative", "deployments[0].price.cached_input: must be a finite number", "deployments[0].price.cache_write: must not be negative",
 			"deployments[0].price.cache_write_1h: must not be negative", "deployments[0].price.output: must not be negative"}},

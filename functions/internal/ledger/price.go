@@ -22,31 +22,16 @@ func usd(picos int64) float64 { return float64(picos) / pico }
 // Charge returns what a provider asks for tokens, by part, and what its cache has
 // saved: what the tokens read from it would have cost as fresh input, minus what
 // they cost. Both are nil where the price is not known.
-//
-// A part without a price of its own costs what fresh input costs, and an hour's
-// cache entry at least what a short one does.
 func Charge(p *catalog.Price, u Usage) (*Cost, *float64) {
 	if p == nil {
 		return nil, nil
 	}
-	read, short := orInput(p, p.CachedInput), orInput(p, p.CacheWrite)
-	long := p.CacheWrite1h
-	if long == 0 {
-		long = short
-	}
 	parts := [...]int64{
-		picos(float64(u.Input) * p.Input / 1e6), picos(float64(u.CacheRead) * read / 1e6),
-		picos((float64(u.CacheWrite5m)*short + float64(u.CacheWrite1h)*long) / 1e6), picos(float64(u.Output) * p.Output / 1e6),
+		picos(float64(u.Input) * p.Input / 1e6), picos(float64(u.CacheRead) * p.CachedInput / 1e6),
+		picos((float64(u.CacheWrite5m)*p.CacheWrite + float64(u.CacheWrite1h)*p.CacheWrite1h) / 1e6), picos(float64(u.Output) * p.Output / 1e6),
 	}
 	cost := Cost{Input: usd(parts[0]), CacheRead: usd(parts[1]), CacheWrite: usd(parts[2]), Output: usd(parts[3]),
 		Total: usd(parts[0] + parts[1] + parts[2] + parts[3])}
 	saved := usd(picos(float64(u.CacheRead)*p.Input/1e6) - parts[1])
 	return &cost, &saved
-}
-
-func orInput(p *catalog.Price, price float64) float64 {
-	if price == 0 {
-		return p.Input
-	}
-	return price
 }

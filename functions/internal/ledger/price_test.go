@@ -23,10 +23,7 @@ func TestU1(t *testing.T) {
 		saved float64
 	}{
 		{"all prices", price(), &Cost{Input: 0.003, CacheRead: 0.0006, CacheWrite: 0.0021, Output: 0.00015, Total: 0.00585}, 0.0054},
-		{"no price for an hour", &catalog.Price{Input: 3, CachedInput: 0.3, CacheWrite: 3.75, Output: 15},
-			&Cost{Input: 0.003, CacheRead: 0.0006, CacheWrite: 0.001875, Output: 0.00015, Total: 0.005625}, 0.0054},
-		{"no prices of caches", &catalog.Price{Input: 3, Output: 15},
-			&Cost{Input: 0.003, CacheRead: 0.006, CacheWrite: 0.0015, Output: 0.00015, Total: 0.01065}, 0},
+		{"free caches", &catalog.Price{Input: 3, Output: 15}, &Cost{Input: 0.003, Output: 0.00015, Total: 0.00315}, 0.006},
 		{"free", &catalog.Price{}, &Cost{}, 0},
 	} {
 		cost, saved := Charge(row.price, use)

@@ -37,7 +37,7 @@ export interface Deployment extends Entry {
   upstream_model?: string
   enabled?: boolean
   weight?: number
-  price?: { input: number; cached_input: number; cache_write: number; cache_write_1h: number; output: number }
+  price?: { input: number; cached_input?: number; cache_write?: number; cache_write_1h?: number; output: number }
 }
 
 export interface Group extends Entry {

@@ -87,7 +87,7 @@ function Deployments({ document: d, problems, onChange }: Part) {
               {(['input', 'cached_input', 'cache_write', 'output'] as const).map((name) => (
                 <Field key={name} label={t(`form.price.${name}`)} error={at(problems, `${path}.price.${name}`)}>
                   {(f) => <input {...f} type="number" min={0} step="any" value={price?.[name] ?? ''} placeholder="–"
-                    onChange={(e) => set(i, { price: { ...(price ?? { input: 0, cached_input: 0, cache_write: 0, cache_write_1h: 0, output: 0 }), [name]: numberOf(e.target.value) ?? 0 } })} />}
+                    onChange={(e) => set(i, { price: { ...(price ?? { input: 0, output: 0 }), [name]: numberOf(e.target.value) ?? (name === 'input' || name === 'output' ? 0 : undefined) } })} />}
                 </Field>
               ))}
             </div>
