@@ -26,6 +26,8 @@ type member struct {
 	mu     sync.Mutex
 	server *http.Server
 	served chan error // the end of the server; nil while it is down
+
+	release func() // gives the address up that is kept while it is down
 }
 
 // Start starts accounts of the given names on free ports of 127.0.0.1.
@@ -140,7 +142,10 @@ func (f *Fleet) Down(name string) error {
 	if m == nil {
 		return fmt.Errorf("accounts: none is named %q", name)
 	}
-	return m.down()
+	if err := m.down(); err != nil {
+		return err
+	}
+	return m.keep()
 }
 
 // Up opens an account's socket again, at the same address.
@@ -159,6 +164,7 @@ func (f *Fleet) Close() error {
 	for _, m := range f.order {
 		m.account.Close()
 		errs = append(errs, m.down())
+		m.forgo()
 	}
 	return errors.Join(errs...)
 }
@@ -183,6 +189,7 @@ func (m *member) up() error {
 		return err
 	}
 	m.address = l.Addr().String()
+	m.forgoHeld()
 	m.server = &http.Server{Handler: m.account, ReadHeaderTimeout: readHeaderTimeout,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)} // torn connections are its business
 	m.served = make(chan error, 1)
@@ -202,4 +209,30 @@ func (m *member) down() error {
 	}
 	m.served = nil
 	return err
+}
+
+// keep holds the address of an account that is down, so that nobody else is found
+// there and it can come back.
+func (m *member) keep() (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.release == nil {
+		m.release, err = reserve(m.address)
+	}
+	return err
+}
+
+// forgo gives an address that is kept to everybody.
+func (m *member) forgo() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgoHeld()
+}
+
+// forgoHeld is forgo for those who hold mu.
+func (m *member) forgoHeld() {
+	if m.release != nil {
+		m.release()
+		m.release = nil
+	}
 }
