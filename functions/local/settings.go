@@ -54,6 +54,11 @@ func readSettings(args, environ []string, errs io.Writer) (settings, error) {
 		fmt.Fprintln(errs, "holdfast:", err)
 		return s, err
 	}
+	if s.addr == "" { // which would be any port of every interface
+		err := errors.New("-addr takes HOST:PORT, such as 127.0.0.1:8080")
+		fmt.Fprintln(errs, "holdfast:", err)
+		return s, err
+	}
 	if s.file == "" {
 		if _, err := os.Stat(defaultFile); err == nil {
 			s.file = defaultFile

@@ -52,6 +52,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"force without a file", []string{"-config-force"}, 2, "-config FILE"},
 		{"force without a file in the demo", []string{"-demo", "-store", "memory", "-config-force"}, 2, "-config FILE"},
 		{"force and check without a file", []string{"-config-force", "-check"}, 2, "-config FILE"},
+		{"no address", []string{"-demo", "-store", "memory", "-addr", ""}, 2, "HOST:PORT"},
 		{"environments that share nothing", []string{"-demo", "-lambda", "2", "-store", "memory"}, 1, "-store dynamodb"},
 		{"fewer than no environments", []string{"-demo", "-lambda", "-1", "-store", "dynamodb"}, 1, "positive"},
 		{"a folder that is not used", []string{"-demo", "-check", "-store", "memory", "-data", "x"}, 0, "-data is the place of -store bolt"},
