@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"holdfast/localstack/accounts"
 	"holdfast/localstack/wirefault"
 )
 
@@ -49,5 +52,38 @@ func TestLimitsInTurn(t *testing.T) {
 				t.Errorf("%d were served, want %d", served, c.served)
 			}
 		})
+	}
+}
+
+// TestStrictInFlight: what only a running request keeps from fitting is to be
+// tried again soon and then fits; what never fits says so.
+func TestStrictInFlight(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", func(d *document) {
+		d.key = ", budget: {usd: 0.1, period: monthly, strict: true}" // an answer without a bound may cost 0.0615
+	})
+	home := r.owner(turnOf(t, r.URL, "chat", "s", false).deployment())
+	r.settled() // another environment may be the next
+	accounts.InjectT(t, home, accounts.Fault{Kind: accounts.SlowTokens, Delay: 100 * time.Millisecond, Times: 1})
+	slow := make(chan answer, 1)
+	go func() { slow <- turnOf(t, r.URL, "chat", "s", true) }()
+	if err := home.Await(t.Context(), func(calls []accounts.Call) bool { return len(calls) == 2 }); err != nil {
+		t.Fatal(err)
+	}
+	a := turnOf(t, r.URL, "chat", "t", false)
+	if wait, _ := strconv.Atoi(a.Header.Get("Retry-After")); a.StatusCode != 429 || a.code() != "budget_exceeded" || wait < 1 || wait > 5 || !strings.Contains(a.body, "Requests that run now") {
+		t.Errorf("beside a running one: %d, Retry-After %q, %s", a.StatusCode, a.Header.Get("Retry-After"), a.body)
+	}
+	if a := <-slow; a.StatusCode != 200 {
+		t.Errorf("the running one: %d %s", a.StatusCode, a.body)
+	}
+	r.settled()
+	if a := turnOf(t, r.URL, "chat", "t", false); a.StatusCode != 200 {
+		t.Errorf("after it: %d %s", a.StatusCode, a.body)
+	}
+	body := ask("chat", false, user("Hello"))
+	body["max_tokens"] = 100_000
+	if a := post(t, r.URL+route("chat"), body); a.StatusCode != 429 || !strings.Contains(a.body, "more than the whole limit") {
+		t.Errorf("what never fits: %d %s", a.StatusCode, a.body)
 	}
 }

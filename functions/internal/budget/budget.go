@@ -116,51 +116,6 @@ func (a Account) keep() time.Time {
 	return a.Window.End.AddDate(0, 0, 40)
 }
 
-// Excess is a limit that leaves no room for a request.
-type Excess struct {
-	Account
-	What  string // requests, tokens, or USD
-	Used  int64  // in that unit, billionths for USD; reservations included
-	Limit int64
-	Needs int64 // the estimate that does not fit; 0 for a soft limit
-}
-
-// Money reports whether a budget is used up, and not a rate.
-func (x *Excess) Money() bool { return x.Period != "" }
-
-// Resets is when the limit counts anew.
-func (x *Excess) Resets() time.Time { return x.Window.End }
-
-// Message tells the client which limit it is, how much of it is used, and when
-// it counts anew.
-func (x *Excess) Message() string {
-	name := string(x.Level) + " " + x.ID
-	at := x.Resets().Format(time.RFC3339)
-	if !x.Money() {
-		text := "The limit of " + name + " is reached: " + amount(x.Used) + " of " + amount(x.Limit) + " " + x.What + " this minute are used"
-		if x.Needs > 0 {
-			text += " and this request may need " + amount(x.Needs)
-		}
-		return text + ". It resets at " + at + "."
-	}
-	text := "The " + x.Period + " budget of " + name + " is used up: " + usd(x.Used) + " of " + usd(x.Limit) + " USD are spent"
-	if x.Needs > 0 {
-		text += " or reserved and this request may cost up to " + usd(x.Needs)
-	}
-	return text + ". It renews at " + at + " (UTC). Wait until then or ask the operator for more."
-}
-
-func amount(n int64) string { return strconv.FormatInt(n, 10) }
-
-// usd writes an amount with as many digits as it has, at least two.
-func usd(nanos int64) string {
-	text := strconv.FormatFloat(float64(nanos)/1e9, 'f', 6, 64)
-	for len(text) > 4 && text[len(text)-1] == '0' && text[len(text)-3] != '.' {
-		text = text[:len(text)-1]
-	}
-	return text
-}
-
 // Check says whether what was read leaves room for needs more. A soft limit
 // only asks whether it is used up. The handles are those of Keys.
 func (a Account) Check(read []store.Handle, needs Amount, now time.Time) *Excess {
@@ -187,7 +142,12 @@ func (a Account) judge(sums map[string]int64, needs Amount, now time.Time) *Exce
 		needs = Amount{}
 	}
 	if a.Period != "" {
-		return a.over("USD", sums[money]+a.live(sums, now), a.Nanos, needs.Nanos)
+		held := a.live(sums, now)
+		x := a.over("USD", sums[money]+held, a.Nanos, needs.Nanos)
+		if x != nil {
+			x.Held = held
+		}
+		return x
 	}
 	if x := a.over(requests, sums[requests], a.Requests, needs.Requests); a.Requests > 0 && x != nil {
 		return x

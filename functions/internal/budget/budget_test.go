@@ -2,7 +2,6 @@ package budget_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,18 +77,31 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// What a strict limit refuses says what the request would need.
+// What a strict limit refuses says what the request would need, and what to do
+// where it never fits or where only running requests stand in the way: then soon.
 func TestStrictMessages(t *testing.T) {
 	now := noon
 	s, c := memory(&now), caller(catalog.FromKey, catalog.Limits{TPM: 100, Strict: true}, &catalog.Budget{USD: 1, Period: "daily", Strict: true})
 	accounts := budget.Accounts(c, now)
-	for i, want := range []string{
-		"0 of 100 tokens this minute are used and this request may need 101.",
-		"0.00 of 1.00 USD are spent or reserved and this request may cost up to 1.50.",
+	if _, x, err := budget.Reserve(t.Context(), s, accounts[1:], make([]map[string]int64, 1), budget.Amount{Nanos: 4e8}, now, now.Add(time.Minute)); x != nil || err != nil {
+		t.Fatal(x, err)
+	}
+	const never = "That is more than the whole limit: bound the answer's length (max_tokens), shorten the request, or ask the operator for more."
+	for _, row := range []struct {
+		account int
+		needs   budget.Amount
+		want    string
+		wait    time.Duration
+	}{
+		{0, budget.Amount{Tokens: 101}, "The limit of key x is reached: 0 of 100 tokens this minute are used and this request may need 101. It resets at 2026-11-30T12:01:00Z. " + never, time.Minute},
+		{1, budget.Amount{Nanos: 15e8}, "The daily budget of key x is used up: 0.40 of 1.00 USD are spent or reserved and this request may cost up to 1.50. It renews at 2026-12-01T00:00:00Z (UTC). " + never, 12 * time.Hour},
+		{1, budget.Amount{Nanos: 7e8}, "The daily budget of key x is used up: 0.40 of 1.00 USD are spent or reserved and this request may cost up to 0.70. It renews at 2026-12-01T00:00:00Z (UTC). " +
+			"Requests that run now hold a part of it and may give some back: wait as long as Retry-After says and try again.", 5 * time.Second},
 	} {
-		x := accounts[i].Check(read(t, s, accounts[i]), budget.Amount{Requests: 1, Tokens: 101, Nanos: 1_500_000_000}, now)
-		if x == nil || !strings.Contains(strings.Replace(x.Message(), "1.50 USD", "1.50", 1)+".", strings.TrimSuffix(want, ".")) {
-			t.Errorf("%v, want %q", x, want)
+		a := accounts[row.account]
+		x := a.Check(read(t, s, a), row.needs, now)
+		if x == nil || x.Message() != row.want || x.Wait(now) != row.wait {
+			t.Errorf("%+v: %v after %v, want %q after %v", row.needs, x.Message(), x.Wait(now), row.want, row.wait)
 		}
 	}
 }

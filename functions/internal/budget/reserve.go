@@ -66,21 +66,13 @@ func Reserve(ctx context.Context, s store.Store, strict []Account, others []map[
 		if placed[i] {
 			r.accounts = append(r.accounts, strict[i])
 		}
-		worst = Later(worst, x)
+		worst = Later(worst, x, now)
 	}
 	if err == nil && worst == nil {
 		return r, nil, nil
 	}
 	r.Settle(context.WithoutCancel(ctx), s, Amount{}, now) // what was placed is given back; what cannot be lapses
 	return nil, worst, err
-}
-
-// Later is the one of two excesses that keeps the client waiting longer.
-func Later(a, b *Excess) *Excess {
-	if a == nil || b != nil && b.Resets().After(a.Resets()) {
-		return b
-	}
-	return a
 }
 
 // reserve is what is added to hold an estimate. Reservations of others that

@@ -99,8 +99,9 @@ func (e *exchange) grant() {
 // admit judges all limits by what was read, and reserves the strict ones.
 func (e *exchange) admit(ctx context.Context, strict []budget.Account) (*budget.Excess, *wire.Problem) {
 	var worst *budget.Excess
+	now := e.Now()
 	for i, a := range e.allowed.accounts {
-		worst = budget.Later(worst, a.Check(e.allowed.read[i], e.allowed.estimate, e.Now()))
+		worst = budget.Later(worst, a.Check(e.allowed.read[i], e.allowed.estimate, now), now)
 	}
 	if worst != nil || len(strict) == 0 {
 		return worst, nil
@@ -145,7 +146,7 @@ func (e *exchange) exceeded(x *budget.Excess) *wire.Problem {
 		code = wire.BudgetExceeded
 	}
 	e.line.Limit = string(x.Level) + "/" + x.What
-	return wire.Refuse(code).Saying(x.Message()).After(x.Resets().Sub(e.Now()))
+	return wire.Refuse(code).Saying(x.Message()).After(x.Wait(e.Now()))
 }
 
 // bookAllowances counts what the exchange has used. Where an answer was begun
