@@ -121,3 +121,28 @@ func TestMislabelledBypass(t *testing.T) {
 		behind.Account("behind").Remove(other)
 	}
 }
+
+// TestMislabelledResumed: a response in the background that is followed once more is
+// a stream, whatever its provider calls that.
+func TestMislabelledResumed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, world{accounts: []accounts.Config{{Name: "alpha"}}})
+	account := s.fleet.Account("alpha")
+	first := post(t, s.URL+"/v1/responses", turn{"model": "responses", "input": "Hello", "background": true, "stream": true})
+	at := s.URL + "/v1/responses/" + responseID(t, first) + "?stream=true"
+	want := send(t, http.MethodGet, at, keyA)
+	if want.StatusCode != 200 || !whole("responses", want) {
+		t.Fatalf("%d %v %s", want.StatusCode, want.err, want.body)
+	}
+	for _, label := range labels() {
+		fault := accounts.InjectT(t, account, accounts.Fault{Kind: accounts.Mislabelled, ContentType: label})
+		a := send(t, http.MethodGet, at, keyA)
+		if kind, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";"); a.StatusCode != 200 || kind != eventStream || a.err != nil || a.body != want.body {
+			t.Errorf("as %q: %d %q %v %.300s", label, a.StatusCode, a.Header.Get("Content-Type"), a.err, a.body)
+		}
+		if struck := account.Faults(); len(struck) != 1 || struck[0].Struck != 1 {
+			t.Errorf("as %q: %+v", label, struck)
+		}
+		account.Remove(fault)
+	}
+}

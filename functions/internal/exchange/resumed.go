@@ -15,13 +15,13 @@ import (
 // resume passes on the stream of a response in the background, from where the
 // client has asked for it. It ends as the stream itself does; one that is cut is
 // broken off, and the client may ask for the rest again.
-func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
+func (s *inquiry) resume(from *upstream.Response, events *sse.Reader) *wire.Problem {
 	s.reply.watch()
 	defer s.reply.end()
 	following := responses.NewStream(counting(s.serving.Target))
 	s.exchange.following = following
 	s.line.Status = http.StatusOK
-	events, shape := sse.NewReader(from.Body, 0), s.guarding(retold{new(responses.Teller)})
+	shape := s.guarding(retold{new(responses.Teller)})
 	var held []byte
 	for {
 		event, err := events.Next()
@@ -38,7 +38,7 @@ func (s *inquiry) resume(from *upstream.Response) *wire.Problem {
 		if s.line.FirstByte == 0 {
 			s.line.FirstByte = s.Now().Sub(s.in.Start)
 		}
-		if s.reply.send(held, http.StatusOK, pass(from.Header)) != nil {
+		if s.reply.send(held, http.StatusOK, s.passed(from.Header, eventStream)) != nil {
 			s.left()
 		}
 		held = held[:0]
@@ -62,7 +62,7 @@ func (s *inquiry) cut(held []byte, header http.Header, err error) *wire.Problem 
 		s.left()
 	}
 	if len(held) > 0 && errors.Is(err, io.EOF) {
-		_ = s.reply.send(held, http.StatusOK, pass(header))
+		_ = s.reply.send(held, http.StatusOK, s.passed(header, eventStream))
 	}
 	if t.outcome.Class == routing.Expired {
 		return wire.Refuse(wire.DeadlineExceeded)

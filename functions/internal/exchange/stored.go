@@ -14,6 +14,7 @@ import (
 	"holdfast/functions/internal/wire"
 	"holdfast/functions/internal/wire/jsonedit"
 	"holdfast/functions/internal/wire/responses"
+	"holdfast/functions/internal/wire/sse"
 	"holdfast/routing"
 	"holdfast/routing/catalog"
 )
@@ -234,10 +235,15 @@ func (s *inquiry) theirs(ctx context.Context) *wire.Problem {
 		return s.missed(ctx, t)
 	}
 	defer answer.Body.Close()
-	if s.facts.Stream && isStream(answer.Header) {
-		return s.resume(answer)
+	if !s.facts.Stream {
+		return s.read(ctx, answer)
 	}
-	return s.read(ctx, answer)
+	events := sse.NewReader(answer.Body, 0)
+	if !isStream(answer.Header) && onePiece(events.First(), answer.Header) {
+		answer.Body = begun{events.Rest(), answer.Body}
+		return s.read(ctx, answer)
+	}
+	return s.resume(answer, events)
 }
 
 // missed tells the client why the owner has not answered. One that no longer
