@@ -17,6 +17,7 @@ type session struct {
 	sums   Sums
 	first  int64 // Unix milliseconds of the earliest event
 	last   int64 // of the latest
+	fine   int64 // microseconds that it came after last
 	seen   []string
 	more   bool // seen is not all
 	latest []byte
@@ -79,7 +80,6 @@ func (s *session) take(by mark, events []*booking) bool {
 		return false
 	}
 	by.before = s.last
-	newest := int64(0) // microseconds of the latest event, once they are asked for
 	for _, b := range events {
 		s.sums.Add(&b.sums)
 		s.see(&b.event)
@@ -87,24 +87,12 @@ func (s *session) take(by mark, events []*booking) bool {
 		if s.first == 0 || at < s.first {
 			s.first = at
 		}
-		if at == s.last && newest == 0 {
-			newest = s.newest()
-		}
-		if micros := b.event.Time.UnixMicro(); at > s.last || at == s.last && micros >= newest {
-			s.last, s.latest, newest = at, b.text, micros
+		if fine := b.event.Time.UnixMicro() - 1000*at; at > s.last || at == s.last && fine >= s.fine {
+			s.last, s.fine, s.latest = at, fine, b.text
 		}
 	}
 	s.marks = s.marks.with(by)
 	return true
-}
-
-// newest is the latest event's time in microseconds, 0 where there is none.
-func (s *session) newest() int64 {
-	latest, err := decodeEvent(s.latest)
-	if err != nil {
-		return 0
-	}
-	return latest.Time.UnixMicro()
 }
 
 func (s *session) see(e *Event) {
@@ -147,9 +135,9 @@ func (s *session) encode() []byte {
 	p.sums(&s.sums)
 	p.number(s.first)
 	p.number(s.last - s.first)
-	more := int64(0)
+	more := 2 * s.fine
 	if s.more {
-		more = 1
+		more++
 	}
 	p.number(more)
 	p.number(int64(len(s.seen)))
@@ -172,7 +160,8 @@ func decodeSession(h store.Handle) (*session, error) {
 	u := unpacker{rest: record.Value[1:]}
 	s := &session{sums: u.sums(), first: u.number()}
 	s.last = s.first + u.number()
-	s.more = u.number() == 1
+	more := u.number()
+	s.fine, s.more = more/2, more%2 == 1
 	for range u.count(maxSeen) {
 		s.seen = append(s.seen, u.text())
 	}
