@@ -214,3 +214,23 @@ func TestGatherFails(t *testing.T) {
 		t.Errorf("%v, %q, %v after %v", page, next, err, l.reads)
 	}
 }
+
+// TestGatherNeverTooMuch: a page that is nearly full takes no more than fits, and the
+// next one begins with what did not.
+func TestGatherNeverTooMuch(t *testing.T) {
+	l := &list{entries: []int{0, 1, 2, 3, 4, 5, 6, 7, 8}}
+	var pages [][]int
+	for cursor := ""; ; {
+		page, next, err := gather(cursor, 3, l.read, func(n int) bool { return n%3 != 0 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pages = append(pages, page); next == "" {
+			break
+		}
+		cursor = next
+	}
+	if got := fmt.Sprint(pages); got != "[[1 2 4] [5 7 8]]" {
+		t.Errorf("the pages are %s", got)
+	}
+}
