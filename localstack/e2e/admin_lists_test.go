@@ -161,9 +161,9 @@ func TestListsOfConfigurationArePaged(t *testing.T) {
 	for list, want := range map[string]int{
 		"audit/changes?limit=2": 9, "audit/changes?limit=1&key=k1": 1, "audit/changes?limit=2&deployment=chat-alpha": 3, "audit/changes?limit=2&days=2": 9,
 		"audit/changes?limit=5&to=" + today: 0, "audit/changes?limit=5&from=" + tomorrow: 0, "audit/changes?limit=5&days=1&to=" + tomorrow: 9,
-		"keys?limit=1&model=chat": 2, "keys?limit=1&key=k2": 1, "keys?limit=1&key=none": 0, "keys?limit=1&days=1": 3, "keys?limit=1&to=" + today: 0,
+		"keys?limit=1&model=chat": 4, "keys?limit=3&model=messages": 3, "keys?limit=1&key=k2": 1, "keys?limit=1&key=b": 1, "keys?limit=1&key=none": 0, "keys?limit=1&days=1": 3, "keys?limit=1&to=" + today: 0,
 		"keys?limit=1&user_path=/acme": 0,
-	} {
+	} { // the configuration has two keys, which may use every model
 		if got := paged[json.RawMessage](t, at+list); len(got) != want {
 			t.Errorf("%s: %d entries, want %d", list, len(got), want)
 		}
