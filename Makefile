@@ -60,7 +60,7 @@ alone = holdfast/affinity/store/dynamo holdfast/localstack/e2e
 # The end-to-end tests wait more than they work: more of them at once than there
 # are cores. The commands that they start are no input that go test knows of:
 # an earlier result says nothing.
-e2e_flags = -count 1 -timeout 25m -parallel 3
+e2e_flags = -count 1 -timeout 25m -parallel 4
 
 # A hundred thousand events need no race detector, which takes minutes over them.
 many = TestHundredThousand
