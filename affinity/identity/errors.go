@@ -45,7 +45,11 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Code {
 	case CodeConflict:
-		return "this request names more than one session (" + e.Signal + " differs): send one session id, or the same one everywhere"
+		text := "this request names more than one session (" + e.Signal + " differs): send one session id, or the same one everywhere"
+		if e.Signal == sessionHeader { // some hosts join its lines by commas, and they are taken apart again
+			text += "; send an id that holds a comma as session_id in the body"
+		}
+		return text
 	case CodeParentNotFound:
 		return e.Signal + " names no response that can be continued: send the whole conversation instead"
 	}

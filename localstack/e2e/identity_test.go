@@ -143,6 +143,9 @@ func TestI2(t *testing.T) {
 		if deployed() && a.code() != "session_conflict" || !deployed() && sessionOf(a) != "explicit a,b" {
 			t.Errorf("%s, a comma in the header: %d %q", endpoint, a.StatusCode, sessionOf(a))
 		}
+		if deployed() && !strings.Contains(a.body, "a comma as session_id in the body") {
+			t.Errorf("%s: the refusal does not say what to do: %s", endpoint, a.body)
+		}
 	}
 	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("é", 128), "会話-42", "a b", "chat, the second", "ses:/\\\"'%0d"} {
 		for _, endpoint := range protocols() {

@@ -119,7 +119,7 @@ func describe(code Code) row {
 	case InvalidSessionID:
 		return row{400, "The session id is not valid. Send 1 to 256 bytes of UTF-8 without control characters or surrounding white space, or none."}
 	case SessionConflict:
-		return row{400, "The request names different sessions. Send one session id, or the same one everywhere; behind a function URL a comma in X-Session-Id stands between two, so send an id that holds one as session_id in the body."}
+		return row{400, "The request names different sessions. Send one session id, or the same one everywhere."}
 	case PreviousResponseNotFound:
 		return row{400, "The previous response was not found. Send the whole conversation as input, without previous_response_id."}
 	case GuardrailBlocked:
